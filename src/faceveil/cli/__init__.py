@@ -1,0 +1,33 @@
+"""The command line: one file per command; each parses, calls the library, renders.
+
+Command modules import only typer at the top, so that `faceveil --help` stays fast; the library is imported
+inside the command.
+"""
+
+import sys
+
+import typer
+
+from faceveil.cli import leaks, models
+
+app = typer.Typer(
+    name="faceveil",
+    help="Replace the faces in photos, state what the result guarantees, prove it by attack.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+app.add_typer(models.app, name="models")
+app.command("leaks")(leaks.leaks)
+
+
+def main() -> None:
+    """Run the program; a FaceveilError becomes one line on stderr and its exit code."""
+    from faceveil.errors import FaceveilError
+
+    try:
+        app()
+    except FaceveilError as error:
+        print(f"faceveil: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
