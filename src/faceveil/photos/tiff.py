@@ -25,8 +25,7 @@ _TYPE_SIZES = {
     18: 8,
 }
 _WHOLE = {1: "B", 3: "H", 4: "I", 13: "I", 16: "Q", 18: "Q"}
-_MAX_DIRECTORIES = 4096  # a chain or tree of directories longer than any real file's
-_MAX_VALUES = 1 << 20
+_MAX_VALUES = 4 << 20  # more tags and numbers than any real file has: directories may overlap and repeat
 
 NEW_SUBFILE_TYPE = 254
 SUBFILE_TYPE = 255
@@ -60,9 +59,10 @@ class Directory:
 class TiffData:
     """Random access to the directories of one TIFF block; offsets count from its first byte."""
 
-    def __init__(self, data: bytes | memoryview) -> None:
+    def __init__(self, data: bytes) -> None:
         self.data = data
-        head = bytes(data[:16])
+        self._values_left = _MAX_VALUES
+        head = data[:16]
         if head[:4] not in (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"):
             raise BrokenContainer(0, "no TIFF header")
         self.order = "<" if head[:2] == b"II" else ">"
@@ -78,8 +78,6 @@ class TiffData:
         position = self.first if offset is None else offset
         seen: set[int] = set()
         while position and position not in seen:
-            if len(seen) >= _MAX_DIRECTORIES:
-                raise BrokenContainer(position, "too many directories")
             seen.add(position)
             directory = self.directory(position)
             yield directory
@@ -96,6 +94,7 @@ class TiffData:
         end = entries + count * entry_size
         if end > len(self.data):
             raise BrokenContainer(offset, "a directory runs past the end of the file")
+        self._spend(10 * (count + 1), offset)  # reading a tag costs about as much as ten numbers
         tags = tuple(self._tag(entries + index * entry_size) for index in range(count))
         following = 0
         if end + tail <= len(self.data):
@@ -113,18 +112,19 @@ class TiffData:
 
     def whole_numbers(self, tag: Tag | None) -> list[int]:
         """The values of a tag that holds whole numbers; [] where it holds anything else or lies outside."""
-        if (
-            tag is None
-            or tag.type not in _WHOLE
-            or tag.count > _MAX_VALUES
-            or tag.start + tag.size > len(self.data)
-        ):
+        if tag is None or tag.type not in _WHOLE or tag.start + tag.size > len(self.data):
             return []
+        self._spend(tag.count, tag.start)
         return list(struct.unpack_from(f"{self.order}{tag.count}{_WHOLE[tag.type]}", self.data, tag.start))
+
+    def _spend(self, values: int, offset: int) -> None:
+        self._values_left -= values
+        if self._values_left < 0:
+            raise BrokenContainer(offset, "too many values")
 
     def text(self, tag: Tag, limit: int = 60) -> str:
         """The printable beginning of a text value."""
-        raw = bytes(self.data[tag.start : tag.start + min(tag.size, limit)])
+        raw = self.data[tag.start : tag.start + min(tag.size, limit)]
         return "".join(c if c.isprintable() else " " for c in raw.decode("utf-8", "replace")).strip()
 
 
