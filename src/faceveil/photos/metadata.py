@@ -77,7 +77,8 @@ def collect_kept(image: Image.Image, names: tuple[str, ...]) -> dict[str, Any]:
     exif = image.getexif()
     for name in names:
         if name == _DPI:
-            if (dpi := image.info.get("dpi")) is not None and min(dpi) > 0:
+            # (1, 1) is how the TIFF decoder says that there is none.
+            if (dpi := image.info.get("dpi")) is not None and min(dpi) > 1:
                 kept[name] = (float(dpi[0]), float(dpi[1]))
         elif name == _GPS_INFO:
             position = {tag: _plain(value) for tag, value in exif.get_ifd(_GPS).items() if tag in _GPS_TAGS}
@@ -91,7 +92,7 @@ def collect_kept(image: Image.Image, names: tuple[str, ...]) -> dict[str, Any]:
     return kept
 
 
-def build_exif(kept: Mapping[str, Any], *, with_dpi: bool = False) -> Image.Exif | None:
+def build_exif(kept: Mapping[str, Any], *, with_dpi: bool = False) -> bytes | None:
     """The EXIF block that holds exactly the kept values, or None where there are none."""
     exif = Image.Exif()
     for name, value in kept.items():
@@ -103,7 +104,12 @@ def build_exif(kept: Mapping[str, Any], *, with_dpi: bool = False) -> Image.Exif
     if with_dpi and _DPI in kept:
         exif[0x011A], exif[0x011B] = (IFDRational(round(value * 100), 100) for value in kept[_DPI])
         exif[0x0128] = 2
-    return exif if len(exif) or exif.get_ifd(_EXIF) or exif.get_ifd(_GPS) else None
+    return exif.tobytes() if len(exif) or exif.get_ifd(_EXIF) or exif.get_ifd(_GPS) else None
+
+
+def has_subdirectory(kept: Mapping[str, Any]) -> bool:
+    """Whether the kept values need a directory of their own inside the EXIF block."""
+    return any(name == _GPS_INFO or (name in _TAGS and _TAGS[name][0] != _ROOT) for name in kept)
 
 
 def _plain(value: Any) -> Any:

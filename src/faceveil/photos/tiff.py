@@ -137,5 +137,7 @@ def is_preview(data: TiffData, directory: Directory) -> bool:
 def still_page(data: bytes) -> tuple[int, int]:
     """Which directory holds the picture, and how many directories hold pictures of their own."""
     tiff = TiffData(data)
-    pages = [index for index, directory in enumerate(tiff.chain()) if not is_preview(tiff, directory)]
-    return (pages[0], len(pages)) if pages else (0, 1)
+    previews = [is_preview(tiff, directory) for directory in tiff.chain()]
+    if all(previews):  # of what? Each counts as a picture
+        return 0, len(previews)
+    return previews.index(False), previews.count(False)

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from faceveil.errors import OutputError, UsageError
+from faceveil.errors import OutputError, PhotoError, UsageError
 from faceveil.photos.formats import format_of_name
-from faceveil.photos.metadata import build_exif
+from faceveil.photos.metadata import build_exif, has_subdirectory
 from faceveil.photos.photo import FORMATS, Photo, Pixels
 
 JPEG_QUALITY = 95  # for photos that were no JPEG; with 4:4:4 chroma
@@ -50,7 +50,10 @@ def encode_photo(photo: Photo, format: str | None = None) -> bytes:
         format
     ](photo)
     buffer = io.BytesIO()
-    image.save(buffer, format, **options)
+    try:
+        image.save(buffer, format, **options)
+    except (OSError, ValueError, RuntimeError) as error:  # such as a side longer than the format can say
+        raise PhotoError(f"{photo.path or 'this photo'} cannot be written as {format}: {error}.") from error
     return buffer.getvalue()
 
 
@@ -182,7 +185,9 @@ def _webp_options(photo: Photo) -> dict[str, Any]:
 
 
 def _tiff_options(photo: Photo) -> dict[str, Any]:
-    return {"compression": photo.encoding.tiff_compression} | _kept(photo)
+    # The compressing encoder cannot write directories inside the first one.
+    plain = has_subdirectory(photo.encoding.kept)
+    return {"compression": "raw" if plain else photo.encoding.tiff_compression} | _kept(photo)
 
 
 def _kept(photo: Photo) -> dict[str, Any]:
@@ -202,5 +207,5 @@ def _encode_bmp(photo: Photo) -> bytes:
         pixels = np.dstack([pixels] * 3 + [alpha])
     done, data = cv2.imencode(".bmp", np.ascontiguousarray(pixels))
     if not done:
-        raise OutputError(f"{photo.path or 'this photo'} cannot be written as BMP.")
+        raise PhotoError(f"{photo.path or 'this photo'} cannot be written as BMP.")
     return data.tobytes()
