@@ -1,0 +1,35 @@
+"""Arithmetic on boxes, N×4 arrays of x0, y0, x1, y1."""
+
+import numpy as np
+
+from faceveil.faces.face import Floats
+
+
+def areas(boxes: Floats) -> Floats:
+    """Area of each box; an inside-out box has none."""
+    return np.prod(np.clip(boxes[:, 2:] - boxes[:, :2], 0, None), axis=1)
+
+
+def overlaps(boxes: Floats, others: Floats) -> Floats:
+    """The area that each of `boxes` shares with each of `others`."""
+    low = np.maximum(boxes[:, None, :2], others[None, :, :2])
+    high = np.minimum(boxes[:, None, 2:], others[None, :, 2:])
+    return np.prod(np.clip(high - low, 0, None), axis=2)
+
+
+def iou(boxes: Floats, others: Floats) -> Floats:
+    """Intersection over union of each of `boxes` with each of `others`."""
+    shared = overlaps(boxes, others)
+    union = areas(boxes)[:, None] + areas(others)[None] - shared
+    return shared / np.maximum(union, 1e-9)
+
+
+def best_of_each(boxes: Floats, scores: Floats, limit: float) -> list[int]:
+    """Non-maximum suppression: the strongest boxes, best first, none sharing more than `limit` (IoU)."""
+    waiting = np.argsort(-scores, kind="stable")
+    kept = []
+    while len(waiting):
+        best, waiting = waiting[0], waiting[1:]
+        kept.append(int(best))
+        waiting = waiting[iou(boxes[best : best + 1], boxes[waiting])[0] <= limit]
+    return kept

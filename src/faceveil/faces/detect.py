@@ -1,0 +1,23 @@
+"""Detectors by name. Each is a function: picture in, faces out, best first."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from faceveil.errors import UsageError
+from faceveil.faces import blazeface, haar, yunet
+from faceveil.faces.face import Face, Image
+
+Detector = Callable[[Image], list[Face]]
+
+DETECTORS: dict[str, Detector] = {"yunet": yunet.find, "blazeface": blazeface.find, "haar": haar.find}
+CARDS = {"yunet": "yunet.2023mar", "blazeface": "blazeface.back", "haar": None}  # the weights each needs
+
+
+def find_faces(image: Image, detector: str = "yunet") -> list[Face]:
+    """The faces in a picture (RGB, uint8, H×W×3), best first."""
+    if detector not in DETECTORS:
+        raise UsageError(f"no detector {detector!r}; there are {', '.join(DETECTORS)}.")
+    if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3:
+        raise UsageError(f"a picture is uint8 of height × width × 3, not {image.dtype} {image.shape}.")
+    return DETECTORS[detector](image)

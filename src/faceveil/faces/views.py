@@ -1,0 +1,93 @@
+"""Looking at parts of a photo: tiles of a scaled photo, and close-ups that are turned upright."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+from faceveil.faces.face import Floats, Image
+
+
+@dataclass(frozen=True)
+class View:
+    """A picture that shows part of a photo. `to_view` (2×3) takes the photo's coordinates to the view's."""
+
+    pixels: Image
+    to_view: Floats
+
+    def to_photo(self, points: Floats) -> Floats:
+        """Points of the view (…×2) in the photo's coordinates."""
+        matrix = cv2.invertAffineTransform(self.to_view)
+        return np.asarray(points @ matrix[:, :2].T + matrix[:, 2], np.float64)
+
+    @property
+    def zoom(self) -> float:
+        """How many pixels of the view one pixel of the photo covers."""
+        return float(np.sqrt(abs(np.linalg.det(self.to_view[:, :2]))))
+
+
+def resized(image: Image, scale: float) -> Image:
+    """The picture at another scale, without aliasing."""
+    if scale == 1:
+        return image
+    size = max(1, round(image.shape[1] * scale)), max(1, round(image.shape[0] * scale))
+    how = cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR
+    return np.asarray(cv2.resize(image, size, interpolation=how), np.uint8)
+
+
+def tiles(image: Image, scale: float, longest: int, overlap: int, grid: int) -> Iterator[View]:
+    """The scaled photo in tiles of equal size, at most `longest` on a side and a multiple of `grid`.
+
+    Few different sizes matter: a network prepares itself anew for each. What lies outside the photo is black.
+    Only one tile at a time is in memory.
+    """
+    height, width = image.shape[:2]
+    columns = _cuts(width * scale, longest, overlap)
+    rows = _cuts(height * scale, longest, overlap)
+    tile_w, tile_h = _round_up(columns[0][1], grid), _round_up(rows[0][1], grid)
+    for top, _ in rows:
+        for left, _ in columns:
+            yield _tile(image, scale, left, top, tile_w, tile_h)
+
+
+def _tile(image: Image, scale: float, left: float, top: float, tile_w: int, tile_h: int) -> View:
+    x0, y0 = int(left / scale), int(top / scale)
+    part = image[y0 : int(np.ceil(y0 + tile_h / scale)), x0 : int(np.ceil(x0 + tile_w / scale))]
+    small = resized(part, scale)[:tile_h, :tile_w]
+    pixels = np.zeros((tile_h, tile_w, 3), np.uint8)
+    pixels[: small.shape[0], : small.shape[1]] = small
+    # Rounding to whole pixels makes the true scale differ a little from the one that was asked for.
+    sx = scale if scale == 1 else round(part.shape[1] * scale) / part.shape[1]
+    sy = scale if scale == 1 else round(part.shape[0] * scale) / part.shape[0]
+    return View(pixels, np.array([[sx, 0, -x0 * sx], [0, sy, -y0 * sy]]))
+
+
+def _cuts(length: float, longest: int, overlap: int) -> list[tuple[float, float]]:
+    """Start and length of pieces that cover 0…length, none longer than `longest`, sharing `overlap`."""
+    if length <= longest:
+        return [(0.0, length)]
+    count = int(np.ceil((length - overlap) / (longest - overlap)))
+    piece = (length - overlap) / count + overlap
+    return [(i * (piece - overlap), piece) for i in range(count)]
+
+
+def _round_up(value: float, grid: int) -> int:
+    return int(np.ceil(value / grid)) * grid
+
+
+def close_up(image: Image, centre: Floats, scale: float, degrees: float, size: int) -> View:
+    """A square look at one place, turned so that what is tilted by `degrees` (clockwise) stands upright."""
+    turn = cv2.getRotationMatrix2D((float(centre[0]), float(centre[1])), degrees, scale)
+    turn[:, 2] += size / 2 - centre
+    reach = 0.75 * size / scale + 2  # half the diagonal, so that no corner is missing
+    height, width = image.shape[:2]
+    x0, y0 = (int(v) for v in np.clip(centre - reach, 0, [width - 1, height - 1]))
+    x1, y1 = (int(v) for v in np.clip(np.ceil(centre + reach), [x0 + 1, y0 + 1], [width, height]))
+    part = image[y0:y1, x0:x1]
+    small = resized(part, scale) if scale < 0.6 else part
+    back = np.array(
+        [[part.shape[1] / small.shape[1], 0, x0], [0, part.shape[0] / small.shape[0], y0], [0, 0, 1]]
+    )
+    pixels = cv2.warpAffine(small, turn @ back, (size, size), flags=cv2.INTER_LINEAR)
+    return View(np.asarray(pixels, np.uint8), turn)
