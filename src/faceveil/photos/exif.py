@@ -145,7 +145,11 @@ def _tag_leaks(
             plain.append(tag)
     if plain:
         names = ", ".join(_name(tag, role) for tag in plain[:6]) + (", …" if len(plain) > 6 else "")
-        kind, what = ("gps", "where the picture was taken") if role == "gps" else ("exif", "camera settings")
+        kind, what = (
+            ("gps", "where the picture was taken")
+            if role == "gps"
+            else ("exif", "camera, settings and the like")
+        )
         size = sum(tag.size for tag in plain)
         yield Leak(kind, "GPS" if role == "gps" else block, size, f"{what}, {len(plain)} values: {names}")
 
