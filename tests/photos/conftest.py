@@ -321,7 +321,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def real_photos() -> list[Path]:
     root = Path(__file__).parents[2]
     data = Path(os.environ.get("FACEVEIL_DATA", root.parent / "shared" / "data"))
-    photos = sorted((data / "portraits-cc0").glob("*.jpg"))[:6] + sorted((data / "ffhq").glob("*.jpg"))[:6]
+    photos = sorted((data / "portraits-cc0").glob("*.jpg"))[:20] + sorted((data / "ffhq").glob("*.jpg"))[:20]
     if not photos:
         pytest.skip(f"no photos in {data}; set FACEVEIL_DATA")
     return photos

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from faceveil.errors import OutputError
-from faceveil.photos import Photo, decode_photo, read_photo, write_bytes, write_photo
+from faceveil.photos import Photo, decode_photo, read_photo, remove_leftovers, write_bytes, write_photo
 
 PHOTO = Photo(np.random.default_rng(3).integers(0, 256, (300, 400, 3), dtype=np.uint8))
 
@@ -51,6 +51,8 @@ def test_a_killed_writer_leaves_no_half_photo(tmp_path, kind):
         for path in folder.glob("[!.]*"):
             assert np.array_equal(read_photo(path).pixels, PHOTO.pixels)
             written += 1
+        remove_leftovers(folder)
+        assert not list(folder.glob(".*"))
     assert written > 0
 
 

@@ -1,6 +1,7 @@
 """faceveil leaks, run as a user runs it."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -53,6 +54,22 @@ def test_json_holds_the_same(folder):
 
 def test_a_missing_file_is_wrong_usage(folder):
     assert run(folder / "nothing.jpg").returncode == 2
+
+
+def test_files_of_one_name_in_two_folders_are_both_scanned(folder):
+    (folder / "sub").mkdir()
+    (folder / "sub" / "clean.png").write_bytes((folder / "dirty.jpg").read_bytes())
+    result = run(folder / "clean.png", folder / "sub" / "clean.png")
+    assert result.returncode == 3 and result.stdout.count("clean.png:") == 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+@pytest.mark.parametrize("option", [[], ["--json"]])
+def test_a_file_name_that_is_no_text_is_printed(folder, option):
+    strange = os.fsdecode(bytes(folder) + b"/photo-\xff.png")
+    (folder / "clean.png").rename(strange)
+    result = run(*option, strange)
+    assert result.returncode == 0 and "photo-" in result.stdout
 
 
 def test_help_states_the_exit_codes():

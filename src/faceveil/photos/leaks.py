@@ -84,7 +84,7 @@ def scan_leaks(source: Path | str | bytes) -> list[Leak]:
     except BrokenContainer as error:
         rest = max(len(data) - error.offset, 0)
         found.append(Leak("unchecked", f"{format} file", rest, f"cannot be followed to its end: {error}"))
-    if format != "JPEG":
+    if _can_be_transparent(data, format):
         found.extend(_hidden_pixels(data))
     return found
 
@@ -203,6 +203,12 @@ def _trailing(data: bytes, end: int) -> Iterator[Leak]:
         yield Leak("preview", "second picture", rest, "a whole JPEG after the end of the first")
     else:
         yield Leak("trailing", "bytes after the end", rest, "bytes that belong to no part of the picture")
+
+
+def _can_be_transparent(data: bytes, format: str) -> bool:
+    if format == "PNG":
+        return data[25:26] in (b"\4", b"\6") or b"tRNS" in data
+    return format != "JPEG" and data[12:16] != b"VP8 "
 
 
 def _hidden_pixels(data: bytes) -> Iterator[Leak]:
