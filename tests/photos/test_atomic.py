@@ -37,7 +37,7 @@ while True:
 def test_a_killed_writer_leaves_no_half_photo(tmp_path, kind):
     pauses = random.Random(11)
     written = 0
-    for round_number in range(4):
+    for round_number in range(3):
         folder = tmp_path / str(round_number)
         folder.mkdir()
         writer = subprocess.Popen(

@@ -5,12 +5,13 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
 from faceveil.errors import UnreadablePhoto
 from faceveil.photos import scan_leaks
+from faceveil.photos.walk import jpeg_segments
 
 EXPECTED = {
     "JPEG": {
@@ -140,6 +141,39 @@ def test_a_constant_colour_under_transparency_hides_nothing(files):
     assert kinds(files.encode(Image.fromarray(pixels), "PNG")) == {"hidden-pixels"}
 
 
+@settings(deadline=None)
+@given(
+    code=st.sampled_from([*range(0xE0, 0xF0), 0xFE, 0xF1]),
+    payload=st.binary(min_size=1, max_size=80),
+    data=st.data(),
+)
+def test_no_segment_can_be_added_to_a_jpeg_unseen(files, code, payload, data):
+    plain = files.CASES["jpeg"][1]()
+    boundaries = [
+        2,
+        20,
+        *(block.next for block in jpeg_segments(plain) if block.name in ("DQT", "SOF0", "DHT")),
+    ]
+    at = data.draw(st.sampled_from(boundaries))
+    assert scan_leaks(plain[:at] + files.segment(code, payload) + plain[at:])
+
+
+@settings(deadline=None)
+@given(kind=st.text("abcdefghijklmnopqrstuvwxyz", min_size=4, max_size=4), payload=st.binary(max_size=80))
+def test_no_chunk_can_be_added_to_a_png_unseen(files, kind, payload):
+    plain = files.CASES["png"][1]()
+    for at in (33, len(plain) - 12):
+        assert scan_leaks(plain[:at] + files.png_chunk(kind.encode(), payload) + plain[at:])
+
+
+@pytest.mark.parametrize("body", [b"", b"II*\0\0\0\0\0", b"II*\0\0\0\0\0secret", b"secret"])
+def test_an_exif_block_without_tags_is_found(files, body):
+    plain = files.CASES["jpeg"][1]()
+    found = scan_leaks(plain[:2] + files.segment(0xE1, b"Exif\0\0" + body) + plain[2:])
+    assert "exif" in {leak.kind for leak in found}
+    assert any(leak.kind in ("trailing", "unchecked") for leak in found) or b"secret" not in body
+
+
 def test_exif_that_loops_ends(files):
     block = bytearray(files.exif_block())
     first = struct.unpack_from("<I", block, 4)[0]
@@ -171,7 +205,7 @@ def test_a_damaged_file_never_counts_as_clean(files, name):
         assert "unchecked" in kinds(data[:cut]), cut
 
 
-@settings(max_examples=300, deadline=5000, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, deadline=None)
 @given(data=st.data())
 def test_altered_files_are_scanned_without_a_crash(files, data):
     changed = bytearray(files.DIRTY[data.draw(st.sampled_from(sorted(files.DIRTY)))]())
@@ -187,7 +221,7 @@ def test_altered_files_are_scanned_without_a_crash(files, data):
 MAGIC = [b"\xff\xd8\xff\xe1", b"\x89PNG\r\n\x1a\n", b"II*\0\x08\0\0\0", b"MM\0+", b"RIFF\xff\0\0\0WEBP", b""]
 
 
-@settings(max_examples=300, deadline=5000)
+@settings(max_examples=200, deadline=None)
 @given(st.sampled_from(MAGIC), st.binary(max_size=800))
 def test_noise_is_scanned_without_a_crash(magic, noise):
     try:

@@ -176,7 +176,7 @@ def _bmp_leaks(data: bytes) -> Iterator[Leak]:
         density = max(struct.unpack_from("<ii", data, 38))
         (used,) = struct.unpack_from("<I", data, 46)
         entry = 4
-    colours = (used or 1 << bits) if bits <= 8 else 0
+    colours = min(used or 1 << bits, 1 << bits) if bits <= 8 else 0
     masks = {3: 12, 6: 16}.get(compression, 0) if header == 40 else 0
     pixels_end = offset + (
         (width * bits + 31) // 32 * 4 * abs(height) if compression in (0, 3, 6) else stored
@@ -227,7 +227,7 @@ def _hidden_pixels(data: bytes) -> Iterator[Leak]:
         colours = photo.pixels[hidden]
         count = len(colours) if len(colours) and (colours != colours[0]).any() else 0
     if count:
-        yield Leak("hidden-pixels", "alpha", count, f"{count} invisible pixels still hold colours")
+        yield Leak("hidden-pixels", "alpha", 3 * count, f"{count} invisible pixels still hold colours")
 
 
 def _textured_blocks(pixels: np.ndarray, hidden: np.ndarray) -> int:
