@@ -130,6 +130,15 @@ def test_an_orientation_that_does_not_exist_changes_nothing(files):
     assert np.array_equal(decode_photo(files.encode(files.scene(), "PNG", exif=exif)).pixels, files.scene())
 
 
+def test_ycck_is_read_in_its_true_colours(files):
+    # Stored as luma and chroma of the inverse; only Adobe's flag tells it from CMYK.
+    luma_chroma = np.asarray(Image.fromarray(255 - files.scene()).convert("YCbCr"))
+    channels = np.dstack([255 - luma_chroma, np.zeros((64, 96), np.uint8)])
+    data = bytearray(files.encode(Image.frombytes("CMYK", (96, 64), channels.tobytes()), "JPEG", quality=98))
+    data[data.index(b"Adobe") + 11] = 2
+    assert psnr(decode_photo(bytes(data)).pixels, files.scene()) > 35
+
+
 def test_previews_of_a_multi_picture_jpeg_are_left_out(files):
     first, second = files.scene(), files.scene()[::-1]
     data = files.encode(Image.fromarray(first), "MPO", save_all=True, append_images=[Image.fromarray(second)])

@@ -20,18 +20,19 @@ def leaks(
     from faceveil.photos import find_photos, scan_leaks
 
     reports: list[dict[str, object]] = []
+    skipped: list[dict[str, str]] = []
     found = unreadable = False
-    listing = find_photos(files)
-    for photo in listing.photos:
-        try:
-            entries = scan_leaks(photo.path)
-        except PhotoError as error:
-            unreadable = True
-            reports.append({"file": str(photo.path), "error": str(error)})
-            continue
-        found |= bool(entries)
-        reports.append({"file": str(photo.path), "leaks": [asdict(leak) for leak in entries]})
-    skipped = [{"file": str(file.path), "reason": file.reason} for file in listing.skipped]
+    for listing in [find_photos([file]) for file in files]:
+        skipped += [{"file": str(file.path), "reason": file.reason} for file in listing.skipped]
+        for photo in listing.photos:
+            try:
+                entries = scan_leaks(photo.path)
+            except PhotoError as error:
+                unreadable = True
+                reports.append({"file": str(photo.path), "error": str(error)})
+                continue
+            found |= bool(entries)
+            reports.append({"file": str(photo.path), "leaks": [asdict(leak) for leak in entries]})
     if json:
         _print_json({"files": reports, "skipped": skipped})
     else:
@@ -42,7 +43,7 @@ def leaks(
 def _print_json(report: dict[str, object]) -> None:
     import json
 
-    typer.echo(json.dumps(report, indent=2, ensure_ascii=False))
+    typer.echo(json.dumps(report, indent=2))
 
 
 def _print_text(reports: list[dict[str, object]], skipped: list[dict[str, str]]) -> None:
@@ -52,7 +53,9 @@ def _print_text(reports: list[dict[str, object]], skipped: list[dict[str, str]])
             continue
         leaks = report["leaks"]
         assert isinstance(leaks, list)
-        typer.echo(f"{report['file']}: {'nothing besides pixels' if not leaks else f'{len(leaks)} found'}")
+        # A file name may hold bytes that are no text.
+        name = str(report["file"]).encode("utf-8", "backslashreplace").decode()
+        typer.echo(f"{name}: {'nothing besides pixels' if not leaks else f'{len(leaks)} found'}")
         for leak in leaks:
             typer.echo(f"  {leak['kind']:<14} {leak['name']} ({leak['size']:,} bytes): {leak['description']}")
     for file in skipped:

@@ -6,7 +6,7 @@ from faceveil.photos.leaks import scan_leaks
 from faceveil.photos.metadata import KEEPABLE
 from faceveil.photos.photo import FORMATS, Encoding, JpegTables, Photo
 from faceveil.photos.read import MAX_PIXELS, decode_photo, read_photo
-from faceveil.photos.write import encode_photo, format_for, write_bytes, write_photo
+from faceveil.photos.write import encode_photo, format_for, remove_leftovers, write_bytes, write_photo
 
 __all__ = [
     "FORMATS",
@@ -24,6 +24,7 @@ __all__ = [
     "find_photos",
     "format_for",
     "read_photo",
+    "remove_leftovers",
     "scan_leaks",
     "write_bytes",
     "write_photo",

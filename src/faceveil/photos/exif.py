@@ -80,16 +80,21 @@ _TELLING = {
 
 
 def exif_leaks(data: bytes, name: str = "EXIF") -> Iterator[Leak]:
-    """What an EXIF block holds; a block that cannot be followed is itself reported."""
+    """What an EXIF block holds; one that is empty, or cannot be followed, is itself reported."""
+    yield Leak("exif", name, len(data), "a block of tags")
     try:
         tiff = TiffData(data)
+        known = [(0, 16 if tiff.big else 8)]
         for role, directory in _directories(tiff):
+            known += _extents(tiff, directory)
             if role == "further":
                 sizes = tiff.whole_numbers(directory.find(_THUMBNAIL_BYTES))
                 yield Leak(
                     "thumbnail", f"{name} thumbnail", sum(sizes), "a small copy of the picture as it was"
                 )
             yield from _tag_leaks(tiff, directory, role, name, structure=set())
+        if stray := _stray_bytes(data, known):
+            yield Leak("trailing", f"{name} gaps", stray, "bytes that belong to no tag")
     except BrokenContainer as error:
         yield Leak("unchecked", name, len(data), f"cannot be followed to its end: {error}")
 
@@ -145,7 +150,11 @@ def _tag_leaks(
             plain.append(tag)
     if plain:
         names = ", ".join(_name(tag, role) for tag in plain[:6]) + (", …" if len(plain) > 6 else "")
-        kind, what = ("gps", "where the picture was taken") if role == "gps" else ("exif", "camera settings")
+        kind, what = (
+            ("gps", "where the picture was taken")
+            if role == "gps"
+            else ("exif", "camera, settings and the like")
+        )
         size = sum(tag.size for tag in plain)
         yield Leak(kind, "GPS" if role == "gps" else block, size, f"{what}, {len(plain)} values: {names}")
 

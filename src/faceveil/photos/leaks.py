@@ -84,7 +84,7 @@ def scan_leaks(source: Path | str | bytes) -> list[Leak]:
     except BrokenContainer as error:
         rest = max(len(data) - error.offset, 0)
         found.append(Leak("unchecked", f"{format} file", rest, f"cannot be followed to its end: {error}"))
-    if format != "JPEG":
+    if _can_be_transparent(data, format):
         found.extend(_hidden_pixels(data))
     return found
 
@@ -176,7 +176,7 @@ def _bmp_leaks(data: bytes) -> Iterator[Leak]:
         density = max(struct.unpack_from("<ii", data, 38))
         (used,) = struct.unpack_from("<I", data, 46)
         entry = 4
-    colours = (used or 1 << bits) if bits <= 8 else 0
+    colours = min(used or 1 << bits, 1 << bits) if bits <= 8 else 0
     masks = {3: 12, 6: 16}.get(compression, 0) if header == 40 else 0
     pixels_end = offset + (
         (width * bits + 31) // 32 * 4 * abs(height) if compression in (0, 3, 6) else stored
@@ -205,6 +205,12 @@ def _trailing(data: bytes, end: int) -> Iterator[Leak]:
         yield Leak("trailing", "bytes after the end", rest, "bytes that belong to no part of the picture")
 
 
+def _can_be_transparent(data: bytes, format: str) -> bool:
+    if format == "PNG":
+        return data[25:26] in (b"\4", b"\6") or b"tRNS" in data
+    return format != "JPEG" and data[12:16] != b"VP8 "
+
+
 def _hidden_pixels(data: bytes) -> Iterator[Leak]:
     """Colours under full transparency that are not all the same can show what was there."""
     try:
@@ -221,7 +227,7 @@ def _hidden_pixels(data: bytes) -> Iterator[Leak]:
         colours = photo.pixels[hidden]
         count = len(colours) if len(colours) and (colours != colours[0]).any() else 0
     if count:
-        yield Leak("hidden-pixels", "alpha", count, f"{count} invisible pixels still hold colours")
+        yield Leak("hidden-pixels", "alpha", 3 * count, f"{count} invisible pixels still hold colours")
 
 
 def _textured_blocks(pixels: np.ndarray, hidden: np.ndarray) -> int:

@@ -25,7 +25,7 @@ _TYPE_SIZES = {
     18: 8,
 }
 _WHOLE = {1: "B", 3: "H", 4: "I", 13: "I", 16: "Q", 18: "Q"}
-_MAX_VALUES = 4 << 20  # more tags and numbers than any real file has: directories may overlap and repeat
+_MAX_VALUES = 1 << 20  # more tags and numbers than any real file has: directories may overlap and repeat
 
 NEW_SUBFILE_TYPE = 254
 SUBFILE_TYPE = 255

@@ -98,6 +98,17 @@ def write_bytes(data: bytes, path: Path, *, overwrite: bool = False, staging: Pa
         raise OutputError(f"{path} cannot be written: {reason}.") from error
 
 
+def remove_leftovers(folder: Path) -> int:
+    """Delete what killed processes left unfinished in this folder, and count it.
+
+    Only for a folder in which no other process is writing.
+    """
+    leftovers = list(folder.glob(f"{PARTIAL_PREFIX}*{PARTIAL_SUFFIX}"))
+    for path in leftovers:
+        path.unlink(missing_ok=True)
+    return len(leftovers)
+
+
 def _take_name(partial: Path, path: Path, overwrite: bool) -> None:
     if not overwrite:
         try:
