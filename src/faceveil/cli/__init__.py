@@ -5,10 +5,11 @@ inside the command.
 """
 
 import sys
+from typing import Annotated
 
 import typer
 
-from faceveil.cli import leaks, models
+from faceveil.cli import anonymize, leaks, methods, models
 
 app = typer.Typer(
     name="faceveil",
@@ -18,8 +19,27 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
+app.command("anonymize")(anonymize.anonymize)
+app.command("methods")(methods.methods)
 app.add_typer(models.app, name="models")
 app.command("leaks")(leaks.leaks)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from faceveil import __version__
+
+        print(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Replace the faces in photos, state what the result guarantees, prove it by attack."""
 
 
 def main() -> None:
@@ -31,3 +51,6 @@ def main() -> None:
     except FaceveilError as error:
         print(f"faceveil: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        print("faceveil: interrupted.", file=sys.stderr)
+        sys.exit(130)

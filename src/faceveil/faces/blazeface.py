@@ -11,7 +11,7 @@ import numpy as np
 from faceveil.faces.boxes import best_of_each
 from faceveil.faces.face import Face, Floats, Image
 from faceveil.faces.views import View, resized
-from faceveil.models.runtime import Network, load
+from faceveil.models.runtime import load
 
 THRESHOLD = 0.65
 SIDE = 256  # px of the network's input

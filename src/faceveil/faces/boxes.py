@@ -7,14 +7,14 @@ from faceveil.faces.face import Floats
 
 def areas(boxes: Floats) -> Floats:
     """Area of each box; an inside-out box has none."""
-    return np.prod(np.clip(boxes[:, 2:] - boxes[:, :2], 0, None), axis=1)
+    return np.asarray(np.prod(np.clip(boxes[:, 2:] - boxes[:, :2], 0, None), axis=1))
 
 
 def overlaps(boxes: Floats, others: Floats) -> Floats:
     """The area that each of `boxes` shares with each of `others`."""
     low = np.maximum(boxes[:, None, :2], others[None, :, :2])
     high = np.minimum(boxes[:, None, 2:], others[None, :, 2:])
-    return np.prod(np.clip(high - low, 0, None), axis=2)
+    return np.asarray(np.prod(np.clip(high - low, 0, None), axis=2))
 
 
 def iou(boxes: Floats, others: Floats) -> Floats:

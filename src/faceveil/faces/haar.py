@@ -36,4 +36,5 @@ def _face(xywh: Floats, weight: float) -> Face:
 
 @cache
 def _cascade() -> Any:
-    return cv2.CascadeClassifier(str(Path(cv2.data.haarcascades) / "haarcascade_frontalface_default.xml"))
+    folder = Path(cv2.__file__).parent / "data"
+    return cv2.CascadeClassifier(str(folder / "haarcascade_frontalface_default.xml"))

@@ -78,7 +78,7 @@ def _round_up(value: float, grid: int) -> int:
 
 def close_up(image: Image, centre: Floats, scale: float, degrees: float, size: int) -> View:
     """A square look at one place, turned so that what is tilted by `degrees` (clockwise) stands upright."""
-    turn = cv2.getRotationMatrix2D((float(centre[0]), float(centre[1])), degrees, scale)
+    turn = np.array(cv2.getRotationMatrix2D((float(centre[0]), float(centre[1])), degrees, scale), np.float64)
     turn[:, 2] += size / 2 - centre
     reach = 0.75 * size / scale + 2  # half the diagonal, so that no corner is missing
     height, width = image.shape[:2]

@@ -1,0 +1,77 @@
+"""Engines: where the work of a run happens. All give the same bytes; results come as they are ready.
+
+An engine takes a function and items and yields what the function returns. Networks use one thread in every
+engine, so parallelism cannot change a result.
+"""
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from functools import partial
+from itertools import islice
+from typing import Protocol, TypeVar
+
+from faceveil.errors import FaceveilError, UsageError
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Engine(Protocol):
+    """Apply a function to every item."""
+
+    def __call__(self, work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]: ...
+
+
+def serial(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """One after the other, here."""
+    _one_thread()
+    return map(work, items)
+
+
+def processes(
+    work: Callable[[Item], Result], items: Iterable[Item], *, workers: int | None = None
+) -> Iterator[Result]:
+    """In several processes. Only a few items wait at a time, so memory does not grow with their number."""
+    workers = workers or usable_cores()
+    waiting = iter(items)
+    # A fresh interpreter per worker: a forked one would inherit threads that no longer run.
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_one_thread)
+    try:
+        running: set[Future[Result]] = {pool.submit(work, item) for item in islice(waiting, 2 * workers)}
+        while running:
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            running |= {pool.submit(work, item) for item in islice(waiting, len(done))}
+            for future in done:
+                yield future.result()
+    except BrokenProcessPool as error:
+        raise FaceveilError(
+            "a worker process ended suddenly, perhaps for lack of memory. Go on with --resume and fewer --workers."
+        ) from error
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def engine(name: str, workers: int | None = None) -> Engine:
+    """An engine by name."""
+    if name == "serial":
+        return serial
+    if name == "processes":
+        return partial(processes, workers=workers)
+    raise UsageError(f"no engine {name!r}; there are serial and processes.")
+
+
+def usable_cores() -> int:
+    """The cores this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1
+
+
+def _one_thread() -> None:
+    import cv2
+
+    cv2.setNumThreads(1)
