@@ -2,10 +2,11 @@
 
     python benchmarks/recognizers.py [--only ID …] [--json FILE]
 
-LFW (images/ and pairs.txt) is looked for in FACEVEIL_DATA/lfw or ../shared/data/lfw. Faces are found with YuNet
-(the one nearest to the middle), aligned by a similarity transform of its five points to the recogniser's
-template. Accuracy: the threshold of each fold is the best of the other folds. The threshold that is recorded is
-the mean of those, or the papers' 0.6 for dlib. False-match rates: over all pairs of photos of two people (7 million).
+LFW (images/ and pairs.txt) is looked for in FACEVEIL_DATA/lfw or ../shared/data/lfw. Faces are found with
+YuNet (the one nearest to the middle) and aligned by a similarity transform of its five points to the
+recogniser's template. Accuracy: each fold is judged with the best threshold of the other folds. The threshold
+that is recorded is the mean of those, or the papers' 0.6 for dlib. False-match rates: over all pairs of
+photos of two people (7 million).
 """
 
 import argparse
@@ -30,6 +31,8 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     root = Path(os.environ.get("FACEVEIL_DATA", Path(__file__).parents[2] / "shared" / "data")) / "lfw"
+    if not (root / "pairs.txt").exists():
+        raise SystemExit(f"LFW is not in {root}; set FACEVEIL_DATA to the folder that holds lfw/.")
     files = sorted((root / "images").rglob("*.jpg"))
     images = [cv2.cvtColor(cv2.imread(str(file)), cv2.COLOR_BGR2RGB) for file in files]
     points = [five_points(image) for image in images]

@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from faceveil.cli import leaks, models
+from faceveil.cli import doctor, leaks, models
 
 app = typer.Typer(
     name="faceveil",
@@ -20,6 +20,7 @@ app = typer.Typer(
 )
 app.add_typer(models.app, name="models")
 app.command("leaks")(leaks.leaks)
+app.command("doctor")(doctor.doctor)
 
 
 def main() -> None:

@@ -4,9 +4,9 @@
     B  dlib-resnet.v1          dlib's ResNet, Euclidean, the papers' 0.6
     C  mobilefacenet.facesdk   MobileFaceNet, cosine
 
-Each takes crops that are already aligned: five points (the eyes, the nose tip, the mouth corners; the eye at the
-image's left first) brought to the places in `TEMPLATES` by a similarity transform. Thresholds and rates were
-measured on LFW by `benchmarks/recognizers.py`.
+Each takes crops that are already aligned: five points (eyes, nose tip, mouth corners; the image's left first)
+brought to the places in `TEMPLATES` by a similarity transform. Thresholds and rates were measured on LFW by
+`benchmarks/recognizers.py`.
 """
 
 from abc import ABC, abstractmethod
@@ -33,7 +33,7 @@ TEMPLATES: Mapping[Template, Points] = {
     "arcface-112": np.array(
         [[38.2946, 51.6963], [73.5318, 51.5014], [56.0252, 71.7366], [41.5493, 92.3655], [70.7299, 92.2041]]
     ),
-    # Where the five points lie, by the median, in the chips that dlib cuts along its own points; made symmetric.
+    # Where the five points lie (median on LFW, made symmetric) in the chips that dlib cuts along its own.
     "dlib-150": np.array([[46.9, 45.7], [103.1, 45.7], [75.0, 77.9], [51.0, 102.0], [99.0, 102.0]]),
 }
 
@@ -70,7 +70,7 @@ class Recognizer(ABC):
         wanted = (self.size, self.size, 3)
         if crops.ndim != 4 or crops.shape[1:] != wanted or crops.dtype != np.uint8:
             raise UsageError(
-                f"{self.id} takes uint8 crops of shape (N, {self.size}, {self.size}, 3) in the {self.template} "
+                f"{self.id} takes uint8 crops (N, {self.size}, {self.size}, 3) in the {self.template} "
                 f"template, not {crops.dtype} {crops.shape}. Align the faces first."
             )
         if len(crops) == 0:
@@ -99,7 +99,7 @@ class _Cosine(Recognizer):
         return np.asarray(1 - np.sum(a * b, axis=-1), np.float32)
 
     def _embed(self, crops: Crops) -> Embeddings:
-        # One at a time: a batch is no faster on one thread, and a crop's numbers must not depend on its company.
+        # One at a time, so that a crop's numbers do not depend on its company.
         rows = np.concatenate([self._network(self._prepare(crop[None]))[0] for crop in crops])
         return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
 
@@ -180,7 +180,7 @@ def recognizer(name: str) -> Recognizer:
 def dlib_chip(image_rgb: NDArray[np.uint8], points: Points) -> NDArray[np.uint8]:
     """The 150×150 chip as dlib itself cuts it: its five-point predictor on a box like its own detector's.
 
-    `points` are the usual five; the box was fitted to dlib's detector on LFW (2.3 times the eye-to-mouth scale).
+    `points` are the usual five; the box was fitted to dlib's detector on LFW.
     Slower than a transform to the dlib-150 template, and about as good.
     """
     import dlib

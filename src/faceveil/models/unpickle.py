@@ -3,8 +3,8 @@
 A pickle is a program: it can name any importable object, call it, and set attributes. So before anything is
 loaded, its operations are scanned: those that weights never use (INST, OBJ, NEWOBJ, EXT, …), lengths and memo
 numbers beyond the file are refused. Then a reader runs that knows only the names listed here. None of them is
-the real thing: each stands for an inert object of this file, which can only be called to describe an array and
-whose state cannot be set to anything else. What comes out is plain: dicts, lists, numbers, numpy arrays.
+the real thing: each stands for an inert object of this file, which can only be called to describe an array
+and whose state cannot be set to anything else. What comes out is plain: dicts, lists, numbers, numpy arrays.
 """
 
 import pickle
