@@ -140,8 +140,8 @@ class Store:
             with FileLock(self.home / "locks" / f"{wanted.filename}.lock"):
                 if self.check(entry).state == "ok":  # another process was faster
                     return
-                archive = self._obtain(wanted, progress)
                 try:
+                    archive = self._obtain(wanted, progress)
                     # Every card of this file at once, so that it is downloaded once.
                     for other in self.table.values():
                         if other.distribution == wanted:
