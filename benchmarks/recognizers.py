@@ -1,6 +1,6 @@
 """Measure the recognisers on LFW: accuracy of the pairs protocol, thresholds and their false-match rates.
 
-    python benchmarks/recognizers.py [--only ID …] [--json FILE]
+    python benchmarks/recognizers.py [--only ID …] [--folds N] [--json FILE]
 
 LFW (images/ and pairs.txt) is looked for in FACEVEIL_DATA/lfw or ../shared/data/lfw. Faces are found with
 YuNet (the one nearest to the middle) and aligned by a similarity transform of its five points to the
@@ -28,15 +28,18 @@ FIXED = {"dlib-resnet.v1": 0.6}
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", nargs="*", default=list(RECOGNIZERS))
+    parser.add_argument(
+        "--folds", type=int, default=5, help="only the photos of the first N folds (at least 2)"
+    )
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     root = Path(os.environ.get("FACEVEIL_DATA", Path(__file__).parents[2] / "shared" / "data")) / "lfw"
     if not (root / "pairs.txt").exists():
         raise SystemExit(f"LFW is not in {root}; set FACEVEIL_DATA to the folder that holds lfw/.")
-    files = sorted((root / "images").rglob("*.jpg"))
+    files = photos_of(root, options.folds)
     images = [cv2.cvtColor(cv2.imread(str(file)), cv2.COLOR_BGR2RGB) for file in files]
     points = [five_points(image) for image in images]
-    pairs = read_pairs(root / "pairs.txt", {file.stem: row for row, file in enumerate(files)})
+    pairs = read_pairs(root, {file.stem: row for row, file in enumerate(files)})
     people = np.unique([file.parent.name for file in files], return_inverse=True)[1]
     results = {}
     for name in options.only:
@@ -93,15 +96,30 @@ def similarity(source: np.ndarray, target: np.ndarray) -> np.ndarray:
     return np.column_stack([turn, target.mean(0) - turn @ source.mean(0)])
 
 
-def read_pairs(path: Path, row_of: dict[str, int]) -> tuple[np.ndarray, ...]:
-    """LFW's protocol: per fold as many pairs of one person as of two."""
-    rows = [line.split("\t") for line in path.read_text().splitlines()]
+def protocol(root: Path) -> list[tuple[str, str, bool, int]]:
+    """LFW's pairs: two photos, whether they show one person, and the fold; per fold as many of both kinds."""
+    rows = [line.split("\t") for line in (root / "pairs.txt").read_text().splitlines()]
     per_fold = 2 * int(rows[0][1])
-    table = []
+    pairs = []
     for number, words in enumerate(rows[1:]):
-        first, second = (words[0], words[1]), (words[-2] if len(words) == 4 else words[0], words[-1])
-        index = [row_of[f"{name}_{int(photo):04d}"] for name, photo in (first, second)]
-        table.append((*index, len(words) == 3, number // per_fold))
+        other = words[2] if len(words) == 4 else words[0]
+        first, second = f"{words[0]}_{int(words[1]):04d}", f"{other}_{int(words[-1]):04d}"
+        pairs.append((first, second, len(words) == 3, number // per_fold))
+    return pairs
+
+
+def photos_of(root: Path, folds: int) -> list[Path]:
+    wanted = {name for *names, _, fold in protocol(root) if fold < folds for name in names}
+    return [file for file in sorted((root / "images").rglob("*.jpg")) if file.stem in wanted]
+
+
+def read_pairs(root: Path, row_of: dict[str, int]) -> tuple[np.ndarray, ...]:
+    """The pairs of which both photos are there, as columns: first row, second row, same person, fold."""
+    table = [
+        (row_of[first], row_of[second], same, fold)
+        for first, second, same, fold in protocol(root)
+        if first in row_of and second in row_of
+    ]
     first, second, same, fold = (np.array(column) for column in zip(*table, strict=True))
     return first, second, same, fold
 

@@ -6,6 +6,7 @@ import pickle
 import pickletools
 import struct
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -156,16 +157,15 @@ ARRAYS = hnp.arrays(
 )
 
 
-@given(
-    st.dictionaries(st.text(max_size=5), ARRAYS | st.lists(ARRAYS, max_size=2)), st.sampled_from([2, 3, 4, 5])
-)
+@given(st.dictionaries(st.text(max_size=5), st.lists(ARRAYS, max_size=2)), st.sampled_from([2, 3, 4, 5]))
 def test_pickled_arrays_come_back_as_they_were(tmp_path_factory, value, protocol):
     path = tmp_path_factory.getbasetemp() / "arrays.pkl"
     path.write_bytes(pickle.dumps(value, protocol))
     found = read_arrays(path)
     assert found.keys() == value.keys()
     for name, expected in value.items():
-        for one, other in zip(np.atleast_1d(found[name]), np.atleast_1d(expected), strict=True):
+        for one, other in zip(found[name], expected, strict=True):
+            assert one.dtype == other.dtype
             np.testing.assert_array_equal(one, other)
 
 
@@ -174,10 +174,8 @@ def test_random_bytes_never_do_more_than_raise(tmp_path_factory, data):
     path = tmp_path_factory.getbasetemp() / "random.pkl"
     path.write_bytes(data)
     for reader in (read_arrays, read_torch):
-        try:
+        with suppress(WeightsError):
             reader(path)
-        except WeightsError:
-            pass
 
 
 # Torch files written by hand, in the layout that torch documents.
