@@ -11,7 +11,7 @@ from faceveil.errors import UsageError
 from faceveil.models import weights
 from faceveil.models.recognizers import RECOGNIZERS, TEMPLATES, dlib_chip, recognizer
 
-PEOPLE, PHOTOS = 6, 3
+PEOPLE, PHOTOS = 5, 2
 
 
 def benchmark():

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -157,6 +157,7 @@ ARRAYS = hnp.arrays(
 )
 
 
+@settings(max_examples=40, deadline=None)
 @given(st.dictionaries(st.text(max_size=5), st.lists(ARRAYS, max_size=2)), st.sampled_from([2, 3, 4, 5]))
 def test_pickled_arrays_come_back_as_they_were(tmp_path_factory, value, protocol):
     path = tmp_path_factory.getbasetemp() / "arrays.pkl"

@@ -5,7 +5,8 @@ from pathlib import Path
 from faceveil.models.cards import Card, cards
 
 PAGE = Path(__file__).parents[2] / "docs" / "weights.md"
-HEAD = "| id | what | from | size | licence | commercial use | origin of the weights |\n|---|---|---|---|---|---|---|\n"
+COLUMNS = ("id", "what", "from", "size", "licence", "commercial use", "origin of the weights")
+HEAD = "| " + " | ".join(COLUMNS) + " |\n" + "|---" * len(COLUMNS) + "|\n"
 
 
 def row(card: Card) -> str:
