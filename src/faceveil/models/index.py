@@ -64,8 +64,9 @@ class Index:
             try:
                 self._stream(where, wanted, part, progress)
                 return
-            except httpx2.TransportError as error:
-                if attempt + 1 == ATTEMPTS:
+            except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+                passing = isinstance(error, httpx2.TransportError)
+                if not passing or attempt + 1 == ATTEMPTS:
                     raise WeightsUnavailable(f"{where.shown}: {error or type(error).__name__}") from error
                 time.sleep(0.2 * 2**attempt)
 
@@ -144,14 +145,17 @@ def _session(settings: PipSettings) -> "PyPIClient":
     from unearth.auth import MultiDomainBasicAuth
     from unearth.fetchers import PyPIClient
 
-    session = PyPIClient(
-        trusted_hosts=settings.trusted_hosts,
-        verify=_ssl_context(settings),
-        timeout=settings.timeout,
-        proxy=settings.proxy,
-        follow_redirects=True,
-        mounts=_trusted_through_proxy(settings),
-    )
+    try:
+        session = PyPIClient(
+            trusted_hosts=settings.trusted_hosts,
+            verify=_ssl_context(settings),
+            timeout=settings.timeout,
+            proxy=settings.proxy,
+            follow_redirects=True,
+            mounts=_trusted_through_proxy(settings),
+        )
+    except (ValueError, httpx2.InvalidURL) as error:  # not shown: a proxy's address may hold a password
+        raise WeightsUnavailable("pip's proxy or trusted-host setting is not an address") from error
     # Passwords come from the URL, netrc or the keyring; a prompt would hang a batch job.
     session.auth = MultiDomainBasicAuth(prompting=False, index_urls=settings.index_urls)
     return session
