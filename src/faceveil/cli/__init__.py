@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from faceveil.cli import anonymize, leaks, methods, models
+from faceveil.cli import anonymize, doctor, leaks, methods, models
 
 app = typer.Typer(
     name="faceveil",
@@ -23,6 +23,7 @@ app.command("anonymize")(anonymize.anonymize)
 app.command("methods")(methods.methods)
 app.add_typer(models.app, name="models")
 app.command("leaks")(leaks.leaks)
+app.command("doctor")(doctor.doctor)
 
 
 def _version(wanted: bool) -> None:

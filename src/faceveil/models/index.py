@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str, int, int], None]  # what, bytes so far, bytes in all
 
-CHUNK = 1 << 18
 ATTEMPTS = 4
 IDENTITY = {"Accept-Encoding": "identity"}  # a Range counts the bytes of the file, not of a compressed answer
 
@@ -65,8 +64,9 @@ class Index:
             try:
                 self._stream(where, wanted, part, progress)
                 return
-            except httpx2.TransportError as error:
-                if attempt + 1 == ATTEMPTS:
+            except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+                passing = isinstance(error, httpx2.TransportError)
+                if not passing or attempt + 1 == ATTEMPTS:
                     raise WeightsUnavailable(f"{where.shown}: {error or type(error).__name__}") from error
                 time.sleep(0.2 * 2**attempt)
 
@@ -111,7 +111,7 @@ class Index:
             if done and not _continues_at(answer, done):
                 done = 0  # the server sends the whole file again
             with part.open("ab" if done else "wb") as file:
-                for chunk in answer.iter_bytes(CHUNK):
+                for chunk in answer.iter_raw():  # as it arrives, so that a break loses nothing
                     done += len(chunk)
                     if done > wanted.size:
                         part.unlink()
@@ -145,14 +145,17 @@ def _session(settings: PipSettings) -> "PyPIClient":
     from unearth.auth import MultiDomainBasicAuth
     from unearth.fetchers import PyPIClient
 
-    session = PyPIClient(
-        trusted_hosts=settings.trusted_hosts,
-        verify=_ssl_context(settings),
-        timeout=settings.timeout,
-        proxy=settings.proxy,
-        follow_redirects=True,
-        mounts=_trusted_through_proxy(settings),
-    )
+    try:
+        session = PyPIClient(
+            trusted_hosts=settings.trusted_hosts,
+            verify=_ssl_context(settings),
+            timeout=settings.timeout,
+            proxy=settings.proxy,
+            follow_redirects=True,
+            mounts=_trusted_through_proxy(settings),
+        )
+    except (ValueError, httpx2.InvalidURL) as error:  # not shown: a proxy's address may hold a password
+        raise WeightsUnavailable("pip's proxy or trusted-host setting is not an address") from error
     # Passwords come from the URL, netrc or the keyring; a prompt would hang a batch job.
     session.auth = MultiDomainBasicAuth(prompting=False, index_urls=settings.index_urls)
     return session
