@@ -1,5 +1,6 @@
 """Protect one photo: find its faces, apply the method, and let a second detector look for faces left standing."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ from faceveil.faces.face import Image
 from faceveil.photos import Photo
 from faceveil.pipeline.settings import SECOND, Settings
 
-COVERED = 0.5  # a box is explained by the protected regions if they cover this part of it
+SAME = 0.5  # two boxes show the same face if they share this part of the smaller one
 
 
 @dataclass(frozen=True)
@@ -26,31 +27,34 @@ class Protected:
 def protect_photo(photo: Photo, settings: Settings, rng: np.random.Generator) -> Protected:
     """The photo with every face protected, or ProtectionError where that cannot be had."""
     faces = find_faces(photo.pixels, settings.detector)
-    image, covered = _apply(photo.pixels, faces, settings, rng, np.zeros(photo.pixels.shape[:2], bool))
-    late = _left_standing(image, covered, settings)
+    image, regions = _apply(photo.pixels, faces, settings, rng)
+    late = _left_standing(image, faces, settings)
     if late:
-        image, covered = _apply(image, late, settings, rng, covered)
-        if still := _left_standing(image, covered, settings):
+        image, more = _apply(image, late, settings, rng)
+        regions += more
+        if still := _left_standing(image, [*faces, *late], settings):
             raise ProtectionError(_describe(still[0], photo.size_wh))
-    return Protected(photo.with_pixels(image, opaque=covered), len(faces) + len(late), len(late))
+    opaque = None if photo.alpha is None else _union(regions, photo.size_wh)
+    return Protected(photo.with_pixels(image, opaque=opaque), len(faces) + len(late), len(late))
 
 
 def _apply(
-    image: Image, faces: list[Face], settings: Settings, rng: np.random.Generator, covered: np.ndarray
-) -> tuple[Image, np.ndarray]:
+    image: Image, faces: Sequence[Face], settings: Settings, rng: np.random.Generator
+) -> tuple[Image, list[Region]]:
+    """Every face protected in turn: a neighbour that overlaps is seen as already changed, never as it was."""
     if settings.method.needs_mesh:
         faces = with_mesh(image, faces)
-    covered = covered.copy()
+    regions = []
     for face in sorted(faces, key=lambda face: tuple(face.box_xyxy)):
         after, where = settings.method.protect(image, face, rng)
         _refuse_unchanged(image, after, where, face)
-        covered[where.window] |= where.mask > 0
+        regions.append(where)
         image = after
-    return image, covered
+    return image, regions
 
 
 def _refuse_unchanged(before: Image, after: Image, where: Region, face: Face) -> None:
-    """A filter too weak for a face leaves it as it was; a face already covered by its neighbour may stay."""
+    """A filter too weak for a face leaves it as it was. (One colour alone shows nobody: it may stay.)"""
     pixels = before[where.window]
     if pixels.size and np.array_equal(pixels, after[where.window]) and pixels.min() != pixels.max():
         width, height = (round(v) for v in face.size_wh)
@@ -59,27 +63,29 @@ def _refuse_unchanged(before: Image, after: Image, where: Region, face: Face) ->
         )
 
 
-def _left_standing(image: Image, covered: np.ndarray, settings: Settings) -> list[Face]:
-    """Faces that the second detector sees where nothing was protected."""
-    height, width = covered.shape
+def _left_standing(image: Image, protected: Sequence[Face], settings: Settings) -> list[Face]:
+    """Faces that the second detector sees where no face was protected, largest first, each once."""
+    known = [face.box_xyxy for face in protected]
     standing = []
-    for face in find_faces(image, SECOND[settings.detector]):
-        x0, y0, x1, y1 = np.clip(np.rint(face.box_xyxy), 0, [width, height] * 2).astype(int)
-        inside = covered[y0:y1, x0:x1]
-        if inside.size and inside.mean() < COVERED:
+    seen = find_faces(image, SECOND[settings.detector])
+    for face in sorted(seen, key=lambda face: -float(np.prod(face.size_wh))):
+        if not _shown_by(face.box_xyxy, known):
             standing.append(face)
-    return _largest_first(standing)
+            known.append(face.box_xyxy)
+    return standing
 
 
-def _largest_first(faces: list[Face]) -> list[Face]:
-    """Without boxes that lie inside larger ones: they are the same face."""
-    kept: list[Face] = []
-    for face in sorted(faces, key=lambda face: -float(np.prod(face.size_wh))):
-        box = face.box_xyxy[None]
-        others = np.array([other.box_xyxy for other in kept]).reshape(-1, 4)
-        if not (overlaps(box, others) > COVERED * areas(box)).any():
-            kept.append(face)
-    return kept
+def _shown_by(box: np.ndarray, others: Sequence[np.ndarray]) -> bool:
+    boxes = np.array(others).reshape(-1, 4)
+    smaller = np.minimum(areas(box[None]), areas(boxes))
+    return bool((overlaps(box[None], boxes)[0] >= SAME * smaller).any())
+
+
+def _union(regions: Sequence[Region], size_wh: tuple[int, int]) -> np.ndarray:
+    covered = np.zeros((size_wh[1], size_wh[0]), bool)
+    for where in regions:
+        covered[where.window] |= where.mask > 0
+    return covered
 
 
 def _describe(face: Face, size_wh: tuple[int, int]) -> str:
