@@ -22,6 +22,9 @@ def anonymize(
     detector: Annotated[
         str, typer.Option(help="yunet, blazeface or haar; another one checks the result.")
     ] = "yunet",
+    thorough: Annotated[
+        bool, typer.Option("--thorough", help="Scan longer, for faces under 24 px in large photos.")
+    ] = False,
     keep_metadata: Annotated[
         list[str] | None, typer.Option(help="Keep this metadata, by name (repeatable); all else is dropped.")
     ] = None,
@@ -45,6 +48,7 @@ def anonymize(
     settings = Settings(
         method=make_method(method, strength=strength, shape=shape),
         detector=detector,
+        thorough=thorough,
         keep=tuple(keep_metadata or ()),
         max_pixels=max_megapixels * 1_000_000,
         seed=seed,

@@ -1,7 +1,7 @@
 """BlazeFace (back camera): the second detector, another architecture trained on other pictures.
 
-It looks at the whole photo and at a grid of overlapping squares, so it finds what is at least about a twenty-fifth
-of the photo's longer side. Its task is to find faces that the first detector left standing.
+It looks at the whole photo and at overlapping squares of a little over half its longer side, so it finds faces of
+about a thirtieth of that side and larger. Its task is to find what the first detector left standing.
 """
 
 from functools import cache
@@ -15,47 +15,51 @@ from faceveil.models.runtime import load
 
 THRESHOLD = 0.65
 SIDE = 256  # px of the network's input
-SQUARES = 3  # along the longer side, besides the whole
+SQUARES = {False: 2, True: 4}  # along the longer side, besides the whole; more in a thorough scan
 OVERLAP = 0.2  # of a square
 
 
-def find(image: Image) -> list[Face]:
+def find(image: Image, thorough: bool = False) -> list[Face]:
     """Faces that are large enough for this detector, best first."""
-    faces = [face for view in _views(image) for face in _faces_in(view)]
+    faces = [face for view in _views(image, SQUARES[thorough]) for face in _faces_in(view)]
     boxes = np.array([face.box_xyxy for face in faces]).reshape(-1, 4)
     return [faces[i] for i in best_of_each(boxes, np.array([face.score for face in faces]), 0.3)]
 
 
-def _views(image: Image) -> list[View]:
-    height, width = image.shape[:2]
-    whole = float(max(height, width))
-    views = [_square(image, (width - whole) / 2, (height - whole) / 2, whole)]
-    side = whole / (SQUARES - (SQUARES - 1) * OVERLAP)
+def _views(image: Image, squares: int) -> list[View]:
+    """The whole photo, and overlapping squares of it, `squares` along the longer side."""
+    longer = max(image.shape[:2])
+    side = longer / (squares - (squares - 1) * OVERLAP)
+    near = _shrunk(View(image, np.eye(2, 3)), SIDE / side)  # once for all squares
+    views = [_framed(_shrunk(near, SIDE / longer / near.zoom), 0, 0)]
     if side < SIDE / 4:  # enlarging a tiny picture further shows nothing new
         return views
-    for y in _starts(height, side):
-        views += [_square(image, x, y, side) for x in _starts(width, side)]
-    return views
+    height, width = near.pixels.shape[:2]
+    return views + [_framed(near, x, y) for y in _starts(height) for x in _starts(width)]
 
 
-def _starts(length: int, side: float) -> list[float]:
-    if length <= side:
-        return [(length - side) / 2]
-    count = int(np.ceil((length - OVERLAP * side) / ((1 - OVERLAP) * side) - 1e-9))
-    return [float(start) for start in np.linspace(0, length - side, count)]
+def _starts(length: int) -> list[int]:
+    """Where squares begin that cover this length and overlap."""
+    if length <= SIDE:
+        return [0]
+    count = int(np.ceil((length - OVERLAP * SIDE) / ((1 - OVERLAP) * SIDE) - 1e-9))
+    return [round(start) for start in np.linspace(0, length - SIDE, count)]
 
 
-def _square(image: Image, x: float, y: float, side: float) -> View:
-    """The square at x, y, shrunk to the network's size; black where it reaches beyond the photo."""
-    scale = SIDE / side
-    height, width = image.shape[:2]
-    x0, y0 = max(0, int(x)), max(0, int(y))
-    part = image[y0 : min(height, int(np.ceil(y + side))), x0 : min(width, int(np.ceil(x + side)))]
-    left, top = max(0, round((x0 - x) * scale)), max(0, round((y0 - y) * scale))
-    small = resized(part, scale)[: SIDE - top, : SIDE - left]
+def _shrunk(view: View, scale: float) -> View:
+    pixels = resized(view.pixels, scale)
+    # Rounding to whole pixels makes the true scales differ a little from the one that was asked for.
+    sx, sy = pixels.shape[1] / view.pixels.shape[1], pixels.shape[0] / view.pixels.shape[0]
+    return View(pixels, np.diag([sx, sy]) @ view.to_view)
+
+
+def _framed(view: View, x: int, y: int) -> View:
+    """The network's square from x, y on, in the middle of black where the view is smaller."""
+    part = view.pixels[y : y + SIDE, x : x + SIDE]
+    left, top = (SIDE - part.shape[1]) // 2, (SIDE - part.shape[0]) // 2
     pixels = np.zeros((SIDE, SIDE, 3), np.uint8)
-    pixels[top : top + small.shape[0], left : left + small.shape[1]] = small
-    return View(pixels, np.array([[scale, 0, left - x0 * scale], [0, scale, top - y0 * scale]]))
+    pixels[top : top + part.shape[0], left : left + part.shape[1]] = part
+    return View(pixels, view.to_view + np.array([[0, 0, left - x], [0, 0, top - y]]))
 
 
 def _faces_in(view: View) -> list[Face]:

@@ -1,4 +1,4 @@
-"""Detectors by name. Each is a function: picture in, faces out, best first."""
+"""Detectors by name. Each is a function: picture and thoroughness in, faces out, best first."""
 
 from collections.abc import Callable
 
@@ -8,16 +8,16 @@ from faceveil.errors import UsageError
 from faceveil.faces import blazeface, haar, yunet
 from faceveil.faces.face import Face, Image
 
-Detector = Callable[[Image], list[Face]]
+Detector = Callable[[Image, bool], list[Face]]
 
 DETECTORS: dict[str, Detector] = {"yunet": yunet.find, "blazeface": blazeface.find, "haar": haar.find}
 CARDS = {"yunet": "yunet.2023mar", "blazeface": "blazeface.back", "haar": None}  # the weights each needs
 
 
-def find_faces(image: Image, detector: str = "yunet") -> list[Face]:
-    """The faces in a picture (RGB, uint8, H×W×3), best first."""
+def find_faces(image: Image, detector: str = "yunet", *, thorough: bool = False) -> list[Face]:
+    """The faces in a picture (RGB, uint8, H×W×3), best first; a thorough scan finds more and takes longer."""
     if detector not in DETECTORS:
         raise UsageError(f"no detector {detector!r}; there are {', '.join(DETECTORS)}.")
     if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3:
         raise UsageError(f"a picture is uint8 of height × width × 3, not {image.dtype} {image.shape}.")
-    return DETECTORS[detector](image)
+    return DETECTORS[detector](image, thorough)

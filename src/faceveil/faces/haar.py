@@ -16,11 +16,11 @@ from faceveil.faces.face import Face, Floats, Image
 _POINTS = np.array([[0.31, 0.39], [0.69, 0.39], [0.5, 0.6], [0.36, 0.78], [0.64, 0.78]])
 
 
-def find(image: Image) -> list[Face]:
+def find(image: Image, thorough: bool = False) -> list[Face]:
     """Upright frontal faces of at least 24 px."""
     grey = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
     boxes, _, weights = _cascade().detectMultiScale3(
-        grey, scaleFactor=1.1, minNeighbors=5, minSize=(24, 24), outputRejectLevels=True
+        grey, scaleFactor=1.05 if thorough else 1.1, minNeighbors=5, minSize=(24, 24), outputRejectLevels=True
     )
     faces = [
         _face(np.asarray(box, np.float64), float(np.ravel(weight)[0]))

@@ -17,10 +17,10 @@ from faceveil.faces.face import Face, Floats, Image
 from faceveil.faces.views import View, close_up, tiles
 from faceveil.models.runtime import Network, openvino, read_model
 
-SCALE = 1.25  # of the first pass: enlarging brings 12-px faces into the network's range
+ENLARGE = 1.5  # first pass of a thorough scan: brings 12-px faces well into the network's range
 LEVEL = 5  # each further pass is smaller by this factor
 SMALLEST_PASS = 320  # px; a face that fills the frame is then well inside the network's range
-PROPOSE, CONFIRM = 0.08, 0.85
+PROPOSE, HINT, CONFIRM = 0.05, 0.06, 0.85
 TURNS = (-30.0, 30.0)  # degrees; upright looks come first, and within ±15 of each the network is at its best
 LOOK, FACE_IN_LOOK = 128, 56  # px: side of a close-up, and how wide the proposed face is in it
 BATCH = 16
@@ -37,9 +37,13 @@ class _Found:
     scores: Floats
 
 
-def find(image: Image) -> list[Face]:
-    """Every face from 12 px to the whole frame, upright or tilted up to 45°, best first."""
-    boxes, _points, scores = _proposals(image)
+def find(image: Image, thorough: bool = False) -> list[Face]:
+    """Faces from 12 px to the whole frame, upright or tilted up to 45°, best first.
+
+    A thorough scan starts from the enlarged photo: it takes two and a half times as long and finds more faces
+    under 24 px.
+    """
+    boxes, scores = _proposals(image, ENLARGE if thorough else 1.0)
     order = best_of_each(boxes, scores, 0.4)
     faces = _confirmed(image, boxes[order])
     kept = best_of_each(
@@ -48,30 +52,26 @@ def find(image: Image) -> list[Face]:
     return [faces[i] for i in kept]
 
 
-def _proposals(image: Image) -> tuple[Floats, Floats, Floats]:
+def _proposals(image: Image, scale: float) -> tuple[Floats, Floats]:
+    """Boxes and scores of passes over the photo, each smaller, until the frame itself could be a face."""
     found = []
-    for scale in _scales(image):
+    while True:
         for view in tiles(image, scale, TILE, OVERLAP, GRID):
             heads = _detect(view.pixels[None], PROPOSE)
-            corners = view.to_photo(heads.boxes.reshape(-1, 2, 2)).reshape(-1, 4)
-            found.append((corners, view.to_photo(heads.points), heads.scores))
-    boxes, points, scores = (np.concatenate(part) for part in zip(*found, strict=True))
-    return boxes, points, scores
-
-
-def _scales(image: Image) -> list[float]:
-    """Scales of the passes: enlarged, then smaller and smaller until the frame itself could be a face."""
-    scales = [SCALE]
-    while max(image.shape[:2]) * scales[-1] > SMALLEST_PASS:
-        scales.append(scales[-1] / LEVEL)
-    return scales
+            found.append((view.to_photo(heads.boxes.reshape(-1, 2, 2)).reshape(-1, 4), heads.scores))
+        if max(image.shape[:2]) * scale <= SMALLEST_PASS:
+            break
+        scale /= LEVEL
+    boxes, scores = (np.concatenate(part) for part in zip(*found, strict=True))
+    return boxes, scores
 
 
 def _confirmed(image: Image, boxes: Floats) -> list[Face]:
-    """Look closely at each box; turned looks only where the upright one did not settle it."""
+    """Look closely at each box; turned looks only where the upright one gives a hint but does not settle it."""
     best: dict[int, Face] = {}
     for degrees in (0.0, *TURNS):
-        open_ = [i for i in range(len(boxes)) if i not in best or best[i].score < CONFIRM]
+        hinted = range(len(boxes)) if degrees == 0 else list(best)
+        open_ = [i for i in hinted if i not in best or best[i].score < CONFIRM]
         for start in range(0, len(open_), BATCH):
             batch = open_[start : start + BATCH]
             views = [_look(image, boxes[i], degrees) for i in batch]
@@ -89,7 +89,7 @@ def _look(image: Image, box: Floats, degrees: float) -> View:
 
 def _faces_in_looks(views: list[View]) -> list[tuple[int, Face]]:
     """What stands where the proposal was, about as large, in the photo's coordinates."""
-    found = _detect(np.stack([view.pixels for view in views]), 0.2)
+    found = _detect(np.stack([view.pixels for view in views]), HINT)
     centres = (found.boxes[:, :2] + found.boxes[:, 2:]) / 2
     widths = np.maximum(found.boxes[:, 2] - found.boxes[:, 0], 0.8 * (found.boxes[:, 3] - found.boxes[:, 1]))
     central = np.abs(centres - LOOK / 2).max(axis=1) < 0.35 * FACE_IN_LOOK

@@ -26,7 +26,7 @@ class Protected:
 
 def protect_photo(photo: Photo, settings: Settings, rng: np.random.Generator) -> Protected:
     """The photo with every face protected, or ProtectionError where that cannot be had."""
-    faces = find_faces(photo.pixels, settings.detector)
+    faces = find_faces(photo.pixels, settings.detector, thorough=settings.thorough)
     image, regions = _apply(photo.pixels, faces, settings, rng)
     late = _left_standing(image, faces, settings)
     if late:
@@ -67,7 +67,7 @@ def _left_standing(image: Image, protected: Sequence[Face], settings: Settings) 
     """Faces that the second detector sees where no face was protected, largest first, each once."""
     known = [face.box_xyxy for face in protected]
     standing = []
-    seen = find_faces(image, SECOND[settings.detector])
+    seen = find_faces(image, SECOND[settings.detector], thorough=settings.thorough)
     for face in sorted(seen, key=lambda face: -float(np.prod(face.size_wh))):
         if not _shown_by(face.box_xyxy, known):
             standing.append(face)

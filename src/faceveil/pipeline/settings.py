@@ -22,6 +22,7 @@ class Settings:
 
     method: Method = field(default_factory=method)
     detector: str = "yunet"
+    thorough: bool = False  # scan longer for small faces
     keep: tuple[str, ...] = ()  # metadata to keep, by name
     max_pixels: int = MAX_PIXELS
     seed: int | None = None
@@ -45,6 +46,7 @@ class Settings:
             "parameters": self.method.parameters,
             "detector": self.detector,
             "second_detector": SECOND[self.detector],
+            "thorough": self.thorough,
             "kept_metadata": list(self.keep),
         }
 
