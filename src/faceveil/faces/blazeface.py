@@ -10,10 +10,12 @@ import numpy as np
 
 from faceveil.faces.boxes import best_of_each
 from faceveil.faces.face import Face, Floats, Image
+from faceveil.faces.mesh import SURE, with_mesh
 from faceveil.faces.views import View, resized
 from faceveil.models.runtime import load
 
-THRESHOLD = 0.65
+THRESHOLD = 0.5  # for faces that the mesh network confirms
+ALONE = 0.85  # for faces that it does not
 SIDE = 256  # px of the network's input
 SQUARES = {False: 2, True: 4}  # along the longer side, besides the whole; more in a thorough scan
 OVERLAP = 0.2  # of a square
@@ -23,7 +25,8 @@ def find(image: Image, thorough: bool = False) -> list[Face]:
     """Faces that are large enough for this detector, best first."""
     faces = [face for view in _views(image, SQUARES[thorough]) for face in _faces_in(view)]
     boxes = np.array([face.box_xyxy for face in faces]).reshape(-1, 4)
-    return [faces[i] for i in best_of_each(boxes, np.array([face.score for face in faces]), 0.3)]
+    best = [faces[i] for i in best_of_each(boxes, np.array([face.score for face in faces]), 0.3)]
+    return [f for f in with_mesh(image, best) if f.score >= ALONE or (f.presence or 0) >= SURE]
 
 
 def _views(image: Image, squares: int) -> list[View]:

@@ -15,7 +15,10 @@ CARDS = {"yunet": "yunet.2023mar", "blazeface": "blazeface.back", "haar": None} 
 
 
 def find_faces(image: Image, detector: str = "yunet", *, thorough: bool = False) -> list[Face]:
-    """The faces in a picture (RGB, uint8, H×W×3), best first; a thorough scan finds more and takes longer."""
+    """The faces in a picture (RGB, uint8, H×W×3) with their mesh, best first.
+
+    A thorough scan finds more small faces and takes longer.
+    """
     if detector not in DETECTORS:
         raise UsageError(f"no detector {detector!r}; there are {', '.join(DETECTORS)}.")
     if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3:

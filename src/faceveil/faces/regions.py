@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from faceveil.errors import UsageError
 from faceveil.faces.face import Face, Floats, Image
+from faceveil.faces.mesh import SURE
 
 Mask = NDArray[np.uint8]  # 0 outside, 255 inside, between at a soft edge
 
@@ -27,7 +28,6 @@ LEFT_BROW = [300, 293, 334, 296, 336, 285, 295, 282, 283, 276]
 LIPS = [61, 146, 91, 181, 84, 17, 314, 405, 321, 375, 291, 409, 270, 269, 267, 0, 37, 39, 40, 185]
 NOSE = [168, 193, 122, 129, 64, 98, 2, 327, 294, 358, 351, 417]
 
-SURE = 0.5  # below this presence the mesh is not trusted to outline the face
 FOREHEAD = 0.12  # of the face's height: the mesh ends below the hairline
 RIM = 0.05  # of the face's height, added all around so that no edge of the face shows
 

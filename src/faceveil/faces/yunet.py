@@ -14,6 +14,7 @@ import numpy as np
 
 from faceveil.faces.boxes import best_of_each
 from faceveil.faces.face import Face, Floats, Image
+from faceveil.faces.mesh import with_mesh
 from faceveil.faces.views import View, close_up, tiles
 from faceveil.models.runtime import Network, openvino, read_model
 
@@ -49,7 +50,7 @@ def find(image: Image, thorough: bool = False) -> list[Face]:
     kept = best_of_each(
         np.array([f.box_xyxy for f in faces]).reshape(-1, 4), np.array([f.score for f in faces]), 0.4
     )
-    return [faces[i] for i in kept]
+    return with_mesh(image, [faces[i] for i in kept])
 
 
 def _proposals(image: Image, scale: float) -> tuple[Floats, Floats]:
@@ -74,8 +75,7 @@ def _confirmed(image: Image, boxes: Floats) -> list[Face]:
         open_ = [i for i in hinted if i not in best or best[i].score < CONFIRM]
         for start in range(0, len(open_), BATCH):
             batch = open_[start : start + BATCH]
-            views = [_look(image, boxes[i], degrees) for i in batch]
-            for which, face in _faces_in_looks(views):
+            for which, face in _faces_in_looks([_look(image, boxes[i], degrees) for i in batch]):
                 i = batch[which]
                 if i not in best or face.score > best[i].score:
                     best[i] = face

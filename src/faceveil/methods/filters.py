@@ -88,11 +88,6 @@ class Filter:
         return Guarantee("none", "No guarantee: a recogniser or a restoration may still find the person.")
 
     @property
-    def needs_mesh(self) -> bool:
-        """Whether the face's outline is needed, and not only its box and points."""
-        return self.region_name == "face-shape"
-
-    @property
     def region_name(self) -> str:
         """The region of the face that is changed."""
         shape = self.shape or self.shapes[0]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from faceveil.errors import ProtectionError
-from faceveil.faces import Face, Region, find_faces, with_mesh
+from faceveil.faces import Face, Region, find_faces
 from faceveil.faces.boxes import areas, overlaps
 from faceveil.faces.face import Image
 from faceveil.photos import Photo
@@ -42,8 +42,6 @@ def _apply(
     image: Image, faces: Sequence[Face], settings: Settings, rng: np.random.Generator
 ) -> tuple[Image, list[Region]]:
     """Every face protected in turn: a neighbour that overlaps is seen as already changed, never as it was."""
-    if settings.method.needs_mesh:
-        faces = with_mesh(image, faces)
     regions = []
     for face in sorted(faces, key=lambda face: tuple(face.box_xyxy)):
         after, where = settings.method.protect(image, face, rng)

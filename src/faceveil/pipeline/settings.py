@@ -34,9 +34,7 @@ class Settings:
     @property
     def cards(self) -> list[str]:
         """The weights this run needs."""
-        names = [CARDS[self.detector], CARDS[SECOND[self.detector]]]
-        if self.method.needs_mesh:
-            names.append("facemesh.468")
+        names = [CARDS[self.detector], CARDS[SECOND[self.detector]], "facemesh.468"]
         return [name for name in names if name]
 
     def describe(self) -> dict[str, object]:

@@ -1,0 +1,126 @@
+"""Detection on scenes with known answers, made of people who do not exist."""
+
+import cv2
+import numpy as np
+import pytest
+
+from faceveil.errors import UsageError
+from faceveil.faces import DETECTORS, find_faces
+from faceveil.faces.boxes import best_of_each, iou
+from faceveil.photos import read_photo
+
+
+def canvas(width: int, height: int, seed: int = 0) -> np.ndarray:
+    """Textured ground in which nobody sees a face."""
+    rng = np.random.default_rng(seed)
+    coarse = cv2.resize(rng.normal(size=(9, 13, 3)), (width, height), interpolation=cv2.INTER_CUBIC)
+    fine = cv2.resize(rng.normal(size=(height // 4, width // 4, 3)), (width, height))
+    return np.clip(120 + 35 * coarse + 12 * fine, 0, 255).astype(np.uint8)
+
+
+def put(image: np.ndarray, portrait: np.ndarray, x: int, y: int, side: int, degrees: float = 0) -> np.ndarray:
+    """The portrait, `side` px wide (its face fills about two fifths of that), turned clockwise about x, y."""
+    small = cv2.resize(portrait, (side, side), interpolation=cv2.INTER_AREA)
+    turn = cv2.getRotationMatrix2D((side / 2, side / 2), -degrees, 1.0)
+    disc = (np.hypot(*(np.mgrid[:side, :side] - side / 2)) < side * 0.48).astype(np.float32)
+    mask = cv2.warpAffine(disc, turn, (side, side))[..., None]
+    out = image.copy()
+    window = out[y - side // 2 : y - side // 2 + side, x - side // 2 : x - side // 2 + side]
+    window[:] = (window * (1 - mask) + cv2.warpAffine(small, turn, (side, side)) * mask).astype(np.uint8)
+    return out
+
+
+def near(faces, x, y, within) -> bool:
+    return any(np.hypot(*(face.centre - [x, y])) < within for face in faces)
+
+
+@pytest.mark.parametrize("side", [90, 200, 500, 900])
+@pytest.mark.parametrize("degrees", [-45, -20, 0, 20, 45])
+def test_faces_of_every_size_and_tilt_are_found(portrait, side, degrees):
+    image = put(canvas(1400, 1000), portrait, 700, 500, side, degrees)
+    (face,) = find_faces(image)
+    assert near([face], 700, 500, side * 0.12)
+    assert abs(face.roll - degrees) < 8
+
+
+def test_a_face_that_fills_the_frame_is_found(portrait):
+    close = cv2.resize(portrait[90:470, 90:420], (1650, 1900), interpolation=cv2.INTER_CUBIC)
+    (face,) = find_faces(close)
+    assert face.size_wh[0] > 1000
+
+
+def test_a_twelve_pixel_face_and_a_large_one_are_found_in_a_24_megapixel_photo(examples):
+    image = cv2.GaussianBlur(canvas(6000, 4000), (0, 0), 3)
+    portraits = [read_photo(examples / f"portrait-{i}.jpg").pixels for i in range(1, 7)]
+    image = put(image, portraits[0], 1500, 2000, 2600)
+    for i, portrait in enumerate(portraits):
+        image = put(image, portrait, 3500 + 400 * i, 700 + 450 * i, 32)  # a face of about 13 px
+    faces = find_faces(image, thorough=True)
+    assert near(faces, 1500, 2050, 300)
+    found = sum(near(faces, 3500 + 400 * i, 700 + 450 * i, 8) for i in range(6))
+    assert found >= 5
+    assert len(faces) <= 8
+
+
+def test_every_face_on_the_wall_is_found_once(wall):
+    faces = find_faces(wall)
+    assert len(faces) == 17
+    boxes = np.array([face.box_xyxy for face in faces])
+    assert (iou(boxes, boxes) - np.eye(17)).max() < 0.1
+
+
+def test_half_a_face_at_the_frame_is_found(portrait):
+    image = canvas(900, 700)
+    image[:512, :300] = portrait[:, 212:]
+    assert near(find_faces(image), 44, 290, 90)
+
+
+@pytest.mark.parametrize("detector", sorted(DETECTORS))
+def test_every_detector_finds_a_portrait_and_its_points(portrait, detector):
+    face = find_faces(portrait, detector)[0]
+    right, left, nose, mouth_right, mouth_left = face.points
+    assert right[0] < nose[0] < left[0]
+    assert right[1] < nose[1] < mouth_right[1]
+    assert mouth_right[0] < mouth_left[0]
+    assert 0 < face.score <= 1 and face.detector == detector
+
+
+@pytest.mark.parametrize("detector", ["yunet", "blazeface"])
+@pytest.mark.parametrize("seed", range(3))
+def test_no_face_is_seen_where_there_is_none(detector, seed):
+    assert find_faces(canvas(1200, 900, seed), detector) == []
+
+
+@pytest.mark.parametrize("size", [(1, 1), (1, 400), (7, 3), (33, 31)])
+@pytest.mark.parametrize("detector", sorted(DETECTORS))
+def test_tiny_pictures_do_no_harm(detector, size):
+    assert find_faces(np.full((*size, 3), 99, np.uint8), detector) == []
+
+
+def test_the_same_picture_gives_the_same_faces(wall):
+    one, other = find_faces(wall), find_faces(wall)
+    assert all(np.array_equal(a.box_xyxy, b.box_xyxy) for a, b in zip(one, other, strict=True))
+
+
+@pytest.mark.parametrize(
+    "bad", [np.zeros((4, 4), np.uint8), np.zeros((4, 4, 3)), np.zeros((4, 4, 4), np.uint8)]
+)
+def test_what_is_no_rgb_picture_is_refused(bad):
+    with pytest.raises(UsageError, match="height × width × 3"):
+        find_faces(bad)
+
+
+def test_an_unknown_detector_is_refused_with_the_known_ones(portrait):
+    with pytest.raises(UsageError, match="yunet, blazeface, haar"):
+        find_faces(portrait, "magic")
+
+
+def test_the_best_of_overlapping_boxes_is_kept():
+    boxes = np.array([[0, 0, 10, 10], [1, 1, 11, 11], [50, 50, 60, 60.0]])
+    assert best_of_each(boxes, np.array([0.5, 0.9, 0.1]), 0.4) == [1, 2]
+
+
+def test_real_faces_are_found(shared_data):
+    photos = sorted((shared_data / "lfw" / "images").rglob("*.jpg"))[::127]
+    missed = [path.name for path in photos if not find_faces(read_photo(path).pixels)]
+    assert len(photos) >= 30 and missed == []

@@ -1,0 +1,135 @@
+"""The command line as a user meets it: real processes, exit codes, JSON, silence in a pipe."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HEAVY = ("numpy", "cv2", "openvino", "scipy", "sklearn", "PIL", "rich", "torch", "dlib")
+
+
+def faceveil(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "faceveil", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, **options)
+
+
+def test_help_loads_nothing_heavy():
+    code = (
+        "import sys\nsys.argv = ['faceveil', '--help']\nfrom faceveil.cli import main\n"
+        "try:\n    main()\nexcept SystemExit: pass\n"
+        f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "anonymize" in done.stdout and done.stderr.strip() == "[]"
+
+
+@pytest.mark.parametrize("command", [[], ["anonymize"], ["models"], ["methods"], ["leaks"], ["doctor"]])
+def test_every_command_explains_itself(command):
+    assert "Usage" in faceveil(*command, "--help").stdout
+
+
+def test_a_folder_is_protected_and_summed_up_as_json(examples, tmp_path):
+    done = faceveil(
+        "anonymize", examples, "-o", tmp_path / "out", "--method", "blur", "--strength", 25, "--json"
+    )
+    summary = json.loads(done.stdout)
+    assert done.returncode == 0 and done.stderr == ""
+    assert summary["counts"]["photos"] == 7 and summary["counts"]["faces"] >= 23
+    assert summary["parameters"]["strength"] == 25
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
+        *(f"portrait-{i}.jpg" for i in range(1, 7)), "run.json", "wall.jpg",
+    ]  # fmt: skip
+
+
+def test_one_photo_goes_to_one_file(examples, tmp_path):
+    done = faceveil(
+        "anonymize", examples / "portrait-1.jpg", "-o", tmp_path / "out.jpg", "--method", "eye-mask"
+    )
+    assert done.returncode == 0 and "1 faces in 1 photos" in done.stdout
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.jpg", "out.run.json"]
+
+
+def test_a_dry_run_writes_nothing(examples, tmp_path):
+    done = faceveil("anonymize", examples, "-o", tmp_path / "out", "--dry-run")
+    assert done.returncode == 0 and "wall.jpg ->" in done.stdout and "nothing was written" in done.stdout
+    assert not (tmp_path / "out").exists()
+    plan = json.loads(faceveil("anonymize", examples, "-o", tmp_path / "out", "--dry-run", "--json").stdout)
+    assert len(plan["photos"]) == 7
+
+
+def test_exit_code_three_means_quarantine(examples, tmp_path):
+    photos = tmp_path / "photos"
+    photos.mkdir()
+    (photos / "bad.jpg").write_bytes(b"nothing")
+    (photos / "notes.txt").write_text("no picture")
+    (photos / "good.jpg").write_bytes((examples / "portrait-2.jpg").read_bytes())
+    done = faceveil("anonymize", photos, "-o", tmp_path / "out")
+    assert done.returncode == 3
+    assert "quarantined" in done.stderr and "bad.jpg" in done.stderr
+    assert (tmp_path / "out" / "good.jpg").exists() and not (tmp_path / "out" / "bad.jpg").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["anonymize", "nowhere", "-o", "out"], 2, "does not exist"),
+        (["anonymize", ".", "-o", "out", "--method", "magic"], 2, "there are blackout"),
+        (["anonymize", ".", "-o", "out", "--detector", "magic"], 2, "yunet"),
+        (["anonymize", ".", "-o", "out", "--keep-metadata", "magic"], 2, "magic"),
+        (["anonymize", "photo.jpg", "-o", "out", "--engine", "magic"], 2, "serial and processes"),
+        (["nonsense"], 2, "nonsense"),
+    ],
+)
+def test_wrong_calls_end_with_code_two_and_a_remedy(arguments, code, words, tmp_path, examples):
+    (tmp_path / "photo.jpg").write_bytes((examples / "portrait-1.jpg").read_bytes())
+    (tmp_path / "photo2.jpg").write_bytes((examples / "portrait-1.jpg").read_bytes())
+    done = faceveil(*arguments, cwd=tmp_path)
+    assert done.returncode == code and words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_existing_outputs_end_with_code_one(examples, tmp_path):
+    faceveil("anonymize", examples / "portrait-1.jpg", "-o", tmp_path / "out.jpg")
+    done = faceveil("anonymize", examples / "portrait-1.jpg", "-o", tmp_path / "out.jpg")
+    assert done.returncode == 1 and "--overwrite" in done.stderr
+
+
+def test_methods_lists_every_method_with_its_guarantee():
+    from faceveil.methods import METHODS
+
+    rows = json.loads(faceveil("methods", "--json").stdout)
+    assert {row["id"] for row in rows} == set(METHODS)
+    assert all(row["guarantee"] for row in rows)
+    assert len(faceveil("methods").stdout.splitlines()) == len(METHODS)
+
+
+def test_the_version_is_printed():
+    from faceveil import __version__
+
+    assert faceveil("--version").stdout.strip() == __version__
+
+
+def test_a_progress_bar_shows_on_a_terminal_only(examples, tmp_path):
+    import pty
+
+    main, side = pty.openpty()
+    command = [sys.executable, "-m", "faceveil", "anonymize", str(examples / "portrait-1.jpg")]
+    command += [str(examples / "portrait-2.jpg"), "-o", str(tmp_path / "out")]
+    process = subprocess.Popen(command, stderr=side, stdout=subprocess.DEVNULL)
+    import os
+
+    os.close(side)
+    shown = b""
+    try:
+        while chunk := os.read(main, 4096):
+            shown += chunk
+    except OSError:  # the terminal closes with the process
+        pass
+    assert process.wait() == 0 and b"protecting" in shown
+    os.close(main)
+
+
+def test_the_examples_are_where_the_readme_says():
+    assert Path(__file__).parent.parent.joinpath("examples", "photos", "wall.jpg").exists()

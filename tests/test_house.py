@@ -1,0 +1,68 @@
+"""The house rules: public names are pinned, and imports point one way."""
+
+import ast
+from pathlib import Path
+
+import faceveil
+
+SOURCE = Path(faceveil.__file__).parent
+# A room may import from itself and from the rooms named here.
+ALLOWED = {
+    "errors": set(),
+    "photos": {"errors"},
+    "models": {"errors"},
+    "faces": {"errors", "photos", "models"},
+    "grouping": {"errors"},
+    "privacy": {"errors", "grouping", "faces", "models", "photos"},
+    "methods": {"errors", "photos", "models", "faces", "grouping", "privacy"},
+    "evaluation": {"errors", "photos", "models", "faces", "grouping", "privacy"},
+    "pipeline": {"errors", "photos", "models", "faces", "grouping", "privacy", "methods"},
+    "report": {"errors", "photos", "models", "faces", "grouping", "privacy", "evaluation", "pipeline"},
+}
+
+
+def rooms_imported_by(path: Path) -> set[str]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    names = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names += [
+                f"{node.module}.{alias.name}" if node.module == "faceveil" else node.module
+                for alias in node.names
+            ]
+        elif isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+    parts = [name.split(".") for name in names]
+    return {part[1] for part in parts if part[0] == "faceveil" and len(part) > 1}
+
+
+def test_imports_point_one_way():
+    wrong = []
+    for path in SOURCE.rglob("*.py"):
+        room = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+        if room in ALLOWED:
+            foreign = rooms_imported_by(path) - ALLOWED[room] - {room, "__version__"}
+            wrong += [f"{path.relative_to(SOURCE)} imports {name}" for name in sorted(foreign)]
+    assert wrong == []
+
+
+def test_every_room_is_known():
+    rooms = {path.name for path in SOURCE.iterdir() if path.is_dir() and (path / "__init__.py").exists()}
+    assert rooms - set(ALLOWED) <= {"cli", "web"}
+
+
+def test_openvino_is_imported_only_where_its_telemetry_is_blocked():
+    for path in SOURCE.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        top = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+        for node in top:
+            assert not ast.unparse(node).startswith(("import openvino", "from openvino")), path
+
+
+def test_public_names_are_pinned():
+    assert sorted(faceveil.__all__) == [
+        "Face", "FaceveilError", "Photo", "Settings", "Summary", "__version__", "anonymize", "find_faces", "method",
+        "read_photo", "write_photo",
+    ]  # fmt: skip
+    for name in faceveil.__all__:
+        assert getattr(faceveil, name) is not None
