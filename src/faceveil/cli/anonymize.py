@@ -74,7 +74,9 @@ def _run(
 
     for card in settings.cards:  # before the workers start, so that each file is fetched once
         weights(card)
-    chosen = make_engine("serial" if len(plan.jobs) == 1 else engine, workers)
+    chosen = make_engine(engine, workers)
+    if len(plan.jobs) == 1:  # starting processes would take longer than the work
+        chosen = make_engine("serial")
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:

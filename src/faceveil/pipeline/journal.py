@@ -60,7 +60,13 @@ class Journal:
         self._file.write(json.dumps(asdict(outcome)) + "\n")
         self._file.flush()
 
-    def close(self) -> None:
+    def __enter__(self) -> "Journal":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def remove(self) -> None:
         """The run is complete: leave no trace of it but the manifest."""
         self._file.close()
         shutil.rmtree(self.plan.state)

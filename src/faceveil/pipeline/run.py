@@ -26,18 +26,18 @@ def run(
 ) -> Summary:
     """Carry out the plan. Every photo is written whole or not at all; OutputError ends the run, `resume` goes on."""
     start = time.perf_counter()
-    journal = Journal.open(plan, settings, resume=resume, overwrite=overwrite)
-    outcomes = dict(journal.done)
-    jobs = [job for job in plan.jobs if job.name not in outcomes]
-    for outcome in engine(partial(_protect_file, settings=settings, staging=plan.state), jobs):
-        journal.add(outcome)
-        outcomes[outcome.name] = outcome
-        if progress:
-            progress(outcome)
-    ordered = [outcomes[job.name] for job in plan.jobs]
-    summary = Summary(ordered, settings, plan, time.perf_counter() - start)
-    write_bytes(manifest(summary), plan.manifest, overwrite=True, staging=plan.state)
-    journal.close()
+    with Journal.open(plan, settings, resume=resume, overwrite=overwrite) as journal:
+        outcomes = dict(journal.done)
+        jobs = [job for job in plan.jobs if job.name not in outcomes]
+        for outcome in engine(partial(_protect_file, settings=settings, staging=plan.state), jobs):
+            journal.add(outcome)
+            outcomes[outcome.name] = outcome
+            if progress:
+                progress(outcome)
+        ordered = [outcomes[job.name] for job in plan.jobs]
+        summary = Summary(ordered, settings, plan, time.perf_counter() - start)
+        write_bytes(manifest(summary), plan.manifest, overwrite=True, staging=plan.state)
+        journal.remove()
     return summary
 
 

@@ -12,6 +12,7 @@ from faceveil.errors import UsageError
 from faceveil.faces.detect import CARDS, DETECTORS
 from faceveil.methods import Method, method
 from faceveil.photos import MAX_PIXELS
+from faceveil.photos.metadata import check_keep
 
 SECOND = {"yunet": "blazeface", "haar": "blazeface", "blazeface": "yunet"}  # who checks whose work
 
@@ -30,6 +31,7 @@ class Settings:
     def __post_init__(self) -> None:
         if self.detector not in DETECTORS:
             raise UsageError(f"no detector {self.detector!r}; there are {', '.join(DETECTORS)}.")
+        check_keep(self.keep)
 
     @property
     def cards(self) -> list[str]:
