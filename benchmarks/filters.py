@@ -1,0 +1,187 @@
+"""faceveil against deface 1.5.0, on the same photos in one run: photos per second, recall, false boxes.
+
+    python benchmarks/filters.py [--photos 40] [--scenes 120] [--repeats 3] [-o results.json]
+
+deface is installed from the package index into an environment of its own and run as its users run it (CPU, default
+blur). Both programs are judged by what they wrote: a face counts as found if most of its middle changed, and a
+changed patch that touches no face is a false box. Scenes are lossless for that; speed is measured on JPEGs.
+"""
+
+import argparse
+import json
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from pathlib import Path
+
+import cv2
+import numpy as np
+from scenes import Truth, cut_out_faces, make_scene
+
+from faceveil import __version__
+from faceveil.photos import Photo, read_photo, write_photo
+
+HERE = Path(__file__).parent
+SIZES = {"1.0 MP": (1224, 816), "1.8 MP": (1640, 1096)}
+BANDS = [(0, 16), (16, 24), (24, 48), (48, 150), (150, 10_000)]  # px of face width
+
+
+def deface_command() -> list[str]:
+    """deface in its own environment, made on first use."""
+    home = HERE / ".deface"
+    program = home / "bin" / "deface"
+    if not program.exists():
+        venv.create(home, with_pip=True)
+        subprocess.run([home / "bin" / "pip", "install", "--quiet", "deface==1.5.0"], check=True)
+    return [str(program)]
+
+
+def run_deface(photos: Path, out: Path) -> float:
+    """Seconds for the whole folder. deface writes beside its input, so it works on a copy."""
+    shutil.copytree(photos, out)
+    files = [str(path) for path in sorted(out.iterdir())]
+    start = time.perf_counter()
+    subprocess.run([*deface_command(), *files], check=True, capture_output=True)
+    seconds = time.perf_counter() - start
+    for path in sorted(out.iterdir()):
+        if path.stem.endswith("_anonymized"):
+            path.replace(out / f"{path.stem.removesuffix('_anonymized')}{path.suffix}")
+    return seconds
+
+
+def run_faceveil(photos: Path, out: Path, *options: str) -> float:
+    """Seconds for the whole folder."""
+    start = time.perf_counter()
+    command = [
+        sys.executable,
+        "-m",
+        "faceveil",
+        "anonymize",
+        str(photos),
+        "-o",
+        str(out),
+        "--method",
+        "blur",
+        *options,
+    ]
+    subprocess.run(command, check=True, capture_output=True)
+    return time.perf_counter() - start
+
+
+TOOLS = {
+    "deface": run_deface,
+    "faceveil": run_faceveil,
+    "faceveil --thorough": lambda photos, out: run_faceveil(photos, out, "--thorough"),
+}
+
+
+def measure_speed(scratch: Path, faces: list, photos: int, repeats: int) -> dict:
+    results: dict = {}
+    for label, (width, height) in SIZES.items():
+        folder = scratch / f"speed-{width}"
+        folder.mkdir()
+        for seed in range(photos):
+            image, _ = make_scene(10_000 + seed, faces, width, height)
+            write_photo(Photo(image, format="JPEG"), folder / f"{seed:03}.jpg")
+        seconds: dict[str, list[float]] = {tool: [] for tool in TOOLS}
+        for repeat in range(repeats):  # the tools take turns, so that a busy moment hits all alike
+            for tool, run in TOOLS.items():
+                seconds[tool].append(run(folder, scratch / f"out-{width}-{repeat}-{tool.replace(' ', '')}"))
+        results[label] = {
+            tool: {
+                "photos_per_second": round(photos / float(np.median(taken)), 2),
+                "seconds": [round(value, 2) for value in taken],
+                "times_deface": round(float(np.median(seconds["deface"]) / np.median(taken)), 2),
+            }
+            for tool, taken in seconds.items()
+        }
+    return results
+
+
+def measure_recall(scratch: Path, faces: list, scenes: int) -> dict:
+    folder, truths = scratch / "recall", {}
+    folder.mkdir()
+    for seed in range(scenes):
+        image, truths[f"{seed:03}.png"] = make_scene(seed, faces, *SIZES["1.0 MP"])
+        write_photo(Photo(image, format="PNG"), folder / f"{seed:03}.png")
+    results = {}
+    for tool, run in TOOLS.items():
+        out = scratch / f"recall-{tool.replace(' ', '')}"
+        run(folder, out)
+        hits, false_boxes = [], 0
+        for name, truth in truths.items():
+            changed = changed_pixels(folder / name, out / name)
+            hits += [(face, bool(changed[face.inner(changed.shape)].mean() > 0.5)) for face in truth]
+            false_boxes += count_false_boxes(changed, truth)
+        results[tool] = {
+            "faces": len(hits),
+            "recall": round(float(np.mean([hit for _, hit in hits])), 4),
+            "false_boxes": false_boxes,
+            "recall_by_width": {f"{low}-{high}": share(hits, low, high) for low, high in BANDS},
+            "recall_tilted_over_30": round(float(np.mean([h for f, h in hits if abs(f.tilt) > 30])), 3),
+        }
+    return results
+
+
+def share(hits: list[tuple[Truth, bool]], low: float, high: float) -> float:
+    chosen = [hit for face, hit in hits if low <= face.width < high]
+    return round(float(np.mean(chosen)), 3) if chosen else float("nan")
+
+
+def changed_pixels(before: Path, after: Path) -> np.ndarray:
+    return (read_photo(before).pixels != read_photo(after).pixels).any(axis=2)
+
+
+def count_false_boxes(changed: np.ndarray, truth: list[Truth]) -> int:
+    """Patches of change whose middle lies in no face (half again as large, for generous boxes)."""
+    closed = cv2.morphologyEx(changed.astype(np.uint8), cv2.MORPH_CLOSE, np.ones((9, 9), np.uint8))
+    count, _, stats, centres = cv2.connectedComponentsWithStats(closed)
+    patches = [centres[i] for i in range(1, count) if stats[i, cv2.CC_STAT_AREA] >= 30]
+    return sum(
+        all(np.hypot((x - face.x) / face.width, (y - face.y) / face.height) > 0.75 for face in truth)
+        for x, y in patches
+    )
+
+
+def print_tables(results: dict) -> None:
+    print("\n| photos | tool | photos/s | times deface |\n| --- | --- | --- | --- |")
+    for label, tools in results["speed"].items():
+        for tool, row in tools.items():
+            print(f"| {label} | {tool} | {row['photos_per_second']} | {row['times_deface']} |")
+    bands = list(next(iter(results["recall"].values()))["recall_by_width"])
+    print(f"\n| tool | recall | false boxes | {' px | '.join(bands)} px | tilted over 30° |")
+    print("| --- " * (4 + len(bands)) + "|")
+    for tool, row in results["recall"].items():
+        widths = " | ".join(f"{row['recall_by_width'][band]:.2f}" for band in bands)
+        print(
+            f"| {tool} | {row['recall']:.3f} | {row['false_boxes']} | {widths} | {row['recall_tilted_over_30']:.2f} |"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--photos", type=int, default=40)
+    parser.add_argument("--scenes", type=int, default=120)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("-o", "--output", type=Path, default=Path("filters.json"))
+    options = parser.parse_args()
+    deface_command()
+    with tempfile.TemporaryDirectory() as folder:
+        scratch, faces = Path(folder), cut_out_faces()
+        results = {
+            "faceveil": __version__,
+            "machine": f"{platform.machine()}, Python {platform.python_version()}",
+            "face_pictures": len(faces),
+            "speed": measure_speed(scratch, faces, options.photos, options.repeats),
+            "recall": measure_recall(scratch, faces, options.scenes),
+        }
+    options.output.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+    print_tables(results)
+
+
+if __name__ == "__main__":
+    main()
