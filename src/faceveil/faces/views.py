@@ -32,7 +32,12 @@ def resized(image: Image, scale: float) -> Image:
     if scale == 1:
         return image
     size = max(1, round(image.shape[1] * scale)), max(1, round(image.shape[0] * scale))
-    how = cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR
+    # Halving is ten times as fast as other factors, so large steps begin with it; an odd last row is left out.
+    while min(image.shape[:2]) > 2 and 2 * size[0] <= image.shape[1] and 2 * size[1] <= image.shape[0]:
+        half = image.shape[1] // 2, image.shape[0] // 2
+        even = image[: 2 * half[1], : 2 * half[0]]
+        image = np.asarray(cv2.resize(even, half, interpolation=cv2.INTER_AREA), np.uint8)
+    how = cv2.INTER_AREA if size[0] < image.shape[1] else cv2.INTER_LINEAR
     return np.asarray(cv2.resize(image, size, interpolation=how), np.uint8)
 
 
