@@ -3,6 +3,7 @@
 import numpy as np
 
 from faceveil.grouping.compiled import Array, compiled
+from faceveil.grouping.loss import loss_of_group, losses
 from faceveil.grouping.state import (
     State,
     cheapest_swap,
@@ -10,7 +11,6 @@ from faceveil.grouping.state import (
     make_move,
     make_swap,
     price_of_move,
-    set_up,
 )
 
 
@@ -51,11 +51,8 @@ def nearest_in_gram(gram: Array, count: int) -> Array:
 
 @compiled
 def anneal(
-    gram: Array,
-    weights: Array,
+    state: State,
     people: Array,
-    labels: Array,
-    groups: int,
     least: int,
     most: int,
     near: Array,
@@ -63,24 +60,25 @@ def anneal(
     cold: float,
     steps: int,
     seed: int,
-) -> State:
-    """Exchange rows between groups, in place in `labels`; the temperature falls from `hot` to `cold`.
+    by_loss: bool,
+) -> None:
+    """Exchange rows between groups; the temperature falls from `hot` to `cold`.
 
     Each step draws a row and one of its near rows, and finds in the near row's group the partner whose
-    exchange costs least (or moves the row, where its group can spare it). hot = 0 accepts gains only. An
-    empty `people` says that everybody is there once.
+    exchange costs least in squares (or moves the row, where its group can spare it). `by_loss` then asks what
+    it costs in distances. An empty `people` says that everybody is there once.
     """
-    n = len(gram)
     word = np.empty(1, dtype=np.uint64)
     word[0] = np.uint64(seed) * np.uint64(2862933555777941757) + np.uint64(3037000493)
-    state = set_up(gram, weights, labels, groups, most)
     cooling = (cold / hot) ** (1.0 / max(1, steps)) if hot > 0 else 1.0
     temperature = hot
+    tiny = 0.001 * cold  # rows that are alike: an exchange changes nothing
+    loss = losses(state)
     for _ in range(steps):
         temperature *= cooling
-        x = next_random(word) % n
-        A = labels[x]
-        B = labels[near[x, next_random(word) % near.shape[1]]]
+        x = next_random(word) % len(state.labels)
+        A = state.labels[x]
+        B = state.labels[near[x, next_random(word) % near.shape[1]]]
         if A == B:
             continue
         price, partner = cheapest_swap(state, x, A, B)
@@ -88,17 +86,37 @@ def anneal(
             move = price_of_move(state, x, A, B)
             if move < price:
                 price, partner = move, -1
-        if price >= 0 and (
-            temperature == 0 or next_random(word) >= 2147483648.0 * np.exp(-price / temperature)
-        ):
-            continue
-        if len(people) > 0 and (
-            holds_person(state, people, B, x, partner)
-            or (partner >= 0 and holds_person(state, people, A, partner, x))
+        if by_loss:
+            loss_A = loss_of_group(state, A, x, partner)
+            loss_B = loss_of_group(state, B, partner, x)
+            price = loss_A + loss_B - loss[A] - loss[B]
+        if (
+            abs(price) <= tiny
+            or not _accept(price, temperature, word)
+            or _meets_itself(state, people, x, partner, A, B)
         ):
             continue
         if partner < 0:
             make_move(state, x, B)
         else:
             make_swap(state, x, partner)
-    return state
+        if by_loss:
+            loss[A] = loss_A
+            loss[B] = loss_B
+
+
+@compiled
+def _accept(price: float, temperature: float, word: Array) -> bool:
+    if price < 0:
+        return True
+    return temperature > 0 and next_random(word) < 2147483648.0 * np.exp(-price / temperature)
+
+
+@compiled
+def _meets_itself(state: State, people: Array, x: int, partner: int, A: int, B: int) -> bool:
+    """Would the exchange bring two photos of one person into one group?"""
+    if len(people) == 0:
+        return False
+    if holds_person(state, people, B, x, partner):
+        return True
+    return partner >= 0 and holds_person(state, people, A, partner, x)

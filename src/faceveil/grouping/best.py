@@ -21,37 +21,62 @@ on the number of cores.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from faceveil.errors import UsageError
 from faceveil.grouping.arrays import Ints, unit_float32
 from faceveil.grouping.grouper import Grouper, Stay, Units
-from faceveil.grouping.halving import halves
+from faceveil.grouping.starts import halving_start, tree_start
 from faceveil.grouping.subjects import move_apart
 
 LONGEST = 256
 COMPONENTS = 128
+ONE_BLOCK = 2000  # rows that are annealed as one block
+
+
+class Phase(NamedTuple):
+    """One round: from `hot` to `cold`, as shares of a block's mean squared distance (or mean distance)."""
+
+    hot: float
+    cold: float
+    by_loss: bool = False  # price exchanges in distances, not in their squares
+    then_dissolve: bool = False
+    share: float = 1.0  # of the steps per row
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """How long and how hot to anneal; temperatures are shares of a block's mean squared distance."""
+    """How long and how hot to anneal."""
 
     block: int  # rows in a block, about
     near: int  # near rows from which a partner's group is drawn
     steps: int  # per row and round
-    temperatures: tuple[float, ...]  # from round to round
-    tries: int = 1
+    phases: tuple[Phase, ...]
 
     @classmethod
     def for_rows(cls, n: int, effort: float) -> "Schedule":
         """Small data gets many steps, large data as many as fit in a minute on two cores for 200,000 rows."""
-        if n <= 2000:
-            return cls(2048, 20, int(3000 * effort), (0.25, 0.01), tries=2)
-        steps = 150 if n <= 300_000 else 80
-        return cls(1024, 16, max(1, int(steps * effort)), (0.2, 0.12, 0.07, 0.04, 0.02, 0.01, 0.003))
+        if n <= ONE_BLOCK:
+            return cls(2 * ONE_BLOCK, 20, max(1, int(2000 * effort)), SMALL)
+        return cls(1024, 16, max(1, int((150 if n <= 300_000 else 80) * effort)), LARGE)
+
+
+SMALL = (
+    Phase(0.25, 0.01, then_dissolve=True),
+    Phase(0.05, 0.003, then_dissolve=True),
+    Phase(0.02, 0.0005, True),
+)
+LARGE = (
+    Phase(0.2, 0.12),
+    Phase(0.12, 0.07),
+    Phase(0.07, 0.04),
+    Phase(0.04, 0.02),
+    Phase(0.02, 0.01, then_dissolve=True),
+    Phase(0.01, 0.003, then_dissolve=True),
+    Phase(0.005, 0.0005, by_loss=True),
+)
 
 
 class Best(Grouper):
@@ -69,21 +94,18 @@ class Best(Grouper):
         self.effort = effort
 
     def _split(self, units: Units, rng: np.random.Generator) -> Ints:
-        from faceveil.grouping.blockwise import anneal_in_blocks, optimum
-        from faceveil.grouping.exact import MOST_ROWS
+        from faceveil.grouping.blockwise import anneal_in_blocks, exact_labels
         from faceveil.grouping.reduce import shorten
 
-        long = units.X.shape[1] > LONGEST and len(units) > MOST_ROWS
-        X = shorten(units.X, COMPONENTS, rng) if long else unit_float32(units.X)
-        if len(units) <= MOST_ROWS:
-            return optimum(X, units, self.k)
-        labels = self._start(X, units, rng)
+        exact = exact_labels(units, self.k)
+        if exact is not None:
+            return exact
         schedule = Schedule.for_rows(len(units), self.effort)
-        return anneal_in_blocks(X, units, labels, self.k, schedule, rng)
-
-    def _start(self, X: NDArray[np.float32], units: Units, rng: np.random.Generator) -> Ints:
-        labels = np.empty(len(X), dtype=np.int64)
-        for label, rows in enumerate(halves(X, self.k, self.k, rng)):
-            labels[rows] = label
-        repeated = len(np.unique(units.people)) < len(units)
-        return move_apart(X, labels, units.people, self.k) if repeated else labels
+        long = units.X.shape[1] > LONGEST and len(units) > ONE_BLOCK
+        X = shorten(units.X, COMPONENTS, rng) if long else unit_float32(units.X)
+        starts = [halving_start(X, self.k, rng)]
+        if len(units) <= ONE_BLOCK:
+            starts.append(tree_start(X, self.k, rng))
+        if units.repeated:
+            starts = [move_apart(X, labels, units.people, self.k) for labels in starts]
+        return anneal_in_blocks(X, units, starts, self.k, schedule, rng)

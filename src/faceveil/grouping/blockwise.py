@@ -7,40 +7,66 @@ from numpy.typing import NDArray
 
 from faceveil.grouping.anneal import anneal, nearest_in_gram
 from faceveil.grouping.arrays import Ints
-from faceveil.grouping.exact import best_partition
+from faceveil.grouping.dissolve import dissolve
+from faceveil.grouping.exact import MOST_ROWS, best_partition
 from faceveil.grouping.grouper import Units
 from faceveil.grouping.halving import halves
-from faceveil.grouping.measures import group_means, sum_of_squares
-from faceveil.grouping.threads import on_all_cores
+from faceveil.grouping.loss import losses
+from faceveil.grouping.measures import group_means, weighted_loss
+from faceveil.grouping.one_dimension import best_runs
+from faceveil.grouping.state import set_up, total_cost
+from faceveil.grouping.threads import Run, on_all_cores, one_after_the_other
 
 if TYPE_CHECKING:
-    from faceveil.grouping.best import Schedule
+    from faceveil.grouping.best import Phase, Schedule
 
 
-def optimum(X: NDArray[np.float32], units: Units, k: int) -> Ints:
-    """The exact answer for a dozen rows."""
-    wide = X.astype(np.float64)
-    return np.asarray(best_partition(wide @ wide.T, units.weights, units.people, k))
+def exact_labels(units: Units, k: int) -> Ints | None:
+    """The optimum itself, for a dozen rows and for numbers on a line; None for everything else."""
+    if len(units) <= MOST_ROWS:
+        wide = units.X - units.X.mean(axis=0, dtype=np.float64)
+        return np.asarray(best_partition(wide @ wide.T, units.weights, units.people, k))
+    if units.X.shape[1] > 1 or units.repeated:
+        return None
+    values = (units.X - units.X.mean(axis=0, dtype=np.float64)).sum(axis=1)
+    order = np.argsort(values, kind="stable")
+    labels = np.empty(len(units), dtype=np.int64)
+    labels[order] = best_runs(values[order], units.weights[order], k)
+    return labels
 
 
 def anneal_in_blocks(
-    X: NDArray[np.float32], units: Units, labels: Ints, k: int, schedule: "Schedule", rng: np.random.Generator
+    X: NDArray[np.float32],
+    units: Units,
+    starts: list[Ints],
+    k: int,
+    schedule: "Schedule",
+    rng: np.random.Generator,
 ) -> Ints:
-    """Rounds of annealing, hotter ones first; the labels with the lowest cost among `schedule.tries`."""
-    found = [
-        _one_try(X, units, labels, k, schedule, np.random.default_rng(seed))
-        for seed in rng.integers(2**63, size=schedule.tries)
-    ]
-    return min(found, key=lambda found: sum_of_squares(X, found)) if len(found) > 1 else found[0]
+    """Rounds of annealing, hotter ones first, from each start; the labels with the lowest cost."""
+    seeds = rng.integers(2**63, size=len(starts))
+
+    def from_start(job: tuple[Ints, int]) -> Ints:
+        return _rounds(X, units, job[0], k, schedule, np.random.default_rng(job[1]), one_after_the_other)
+
+    with on_all_cores() as everywhere:
+        if len(starts) == 1:
+            return _rounds(X, units, starts[0], k, schedule, np.random.default_rng(seeds[0]), everywhere)
+        found = everywhere(from_start, zip(starts, seeds, strict=True))
+    return min(found, key=lambda labels: weighted_loss(X, labels, units.weights))
 
 
-def _one_try(
-    X: NDArray[np.float32], units: Units, labels: Ints, k: int, schedule: "Schedule", rng: np.random.Generator
+def _rounds(
+    X: NDArray[np.float32],
+    units: Units,
+    labels: Ints,
+    k: int,
+    schedule: "Schedule",
+    rng: np.random.Generator,
+    run: Run,
 ) -> Ints:
-    labels = labels.copy()
-    ladder = zip(schedule.temperatures[:-1], schedule.temperatures[1:], strict=True)
-    for hot, cold in ladder:
-        _round(X, units, labels, k, schedule, hot, cold, rng)
+    for phase in schedule.phases:
+        labels = _round(X, units, labels, k, schedule, phase, rng, run)
     return labels
 
 
@@ -50,18 +76,16 @@ def _round(
     labels: Ints,
     k: int,
     schedule: "Schedule",
-    hot: float,
-    cold: float,
+    phase: "Phase",
     rng: np.random.Generator,
-) -> None:
-    """Anneal every block of neighbouring groups, in place."""
+    run: Run,
+) -> Ints:
+    """Anneal every block of neighbouring groups."""
     sizes = np.bincount(labels)
-    order = np.argsort(labels, kind="stable")
-    rows_of = np.split(order, np.cumsum(sizes)[:-1])
+    rows_of = np.split(np.argsort(labels, kind="stable"), np.cumsum(sizes)[:-1])
     means = group_means(X, labels).astype(np.float32)
     blocks = list(halves(means, max(2, schedule.block * len(sizes) // (2 * len(X)) + 1), 1, rng))
-    guard = len(np.unique(units.people)) < len(units)
-    seeds = rng.integers(1, 2**31, size=len(blocks))
+    most = int(max(2 * k - 1, sizes.max()))
 
     def improve(job: tuple[Ints, int]) -> tuple[Ints, Ints]:
         groups, seed = job
@@ -70,24 +94,24 @@ def _round(
         points = X[rows]
         gram = points @ points.T
         weights = units.weights[rows].astype(np.float32)
-        spread = _mean_square(gram, weights, here)
+        people = units.people[rows] if units.repeated else units.people[:0]
         near = nearest_in_gram(gram, min(schedule.near, len(rows) - 1))
+        state = set_up(gram, weights, here, len(groups), most)
+        steps = int(schedule.steps * phase.share * len(rows))
+        if phase.by_loss:
+            scale = losses(state).sum() / len(rows)
+        else:
+            scale = total_cost(state) / len(rows)
         anneal(
-            gram, weights, units.people[rows] if guard else units.people[:0], here, len(groups), k,
-            max(2 * k - 1, sizes.max()), near, hot * spread, cold * spread, schedule.steps * len(rows), seed,
-        )  # fmt: skip
+            state, people, k, most, near, phase.hot * scale, phase.cold * scale, steps, seed, phase.by_loss
+        )
+        if phase.then_dissolve:
+            dissolve(state, people, most, near)
         return rows, groups[here]
 
-    with on_all_cores() as run:
-        for rows, new in run(improve, zip(blocks, seeds, strict=True)):
-            labels[rows] = new
-
-
-def _mean_square(gram: NDArray[np.float32], weights: NDArray[np.float32], labels: Ints) -> float:
-    """Mean squared distance to the group means, from the Gram matrix."""
-    total = float((weights * np.diagonal(gram)).sum(dtype=np.float64))
-    order = np.argsort(labels, kind="stable")
-    for rows in np.split(order, np.cumsum(np.bincount(labels))[:-1]):
-        w = weights[rows].astype(np.float64)
-        total -= float(w @ gram[np.ix_(rows, rows)] @ w / w.sum())
-    return max(total, 0.0) / len(labels)
+    new = np.empty_like(labels)
+    for rows, labels_there in run(
+        improve, zip(blocks, rng.integers(1, 2**31, size=len(blocks)), strict=True)
+    ):
+        new[rows] = labels_there
+    return np.unique(new, return_inverse=True)[1]

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Literal, Self, get_args
 
 import numpy as np
@@ -26,6 +27,11 @@ class Units:
 
     def __len__(self) -> int:
         return len(self.X)
+
+    @cached_property
+    def repeated(self) -> bool:
+        """Is anybody there more than once?"""
+        return len(np.unique(self.people)) < len(self)
 
 
 class Grouper(ABC):

@@ -52,6 +52,13 @@ def sum_of_squares(X: NDArray[Any], labels: Ints) -> float:
     return float(squared_distances_to_means(X, labels).sum())
 
 
+def weighted_loss(X: NDArray[Any], labels: Ints, weights: NDArray[np.float64]) -> float:
+    """Σ w·|x − mean| where each row stands for as many photos as its weight."""
+    totals = np.bincount(labels, weights)
+    means = group_means(X * weights[:, None], labels) * (np.bincount(labels) / totals)[:, None]
+    return float((weights * np.sqrt(((X - means[labels]) ** 2).sum(axis=1))).sum())
+
+
 def pairwise(X: NDArray[Any], labels: Ints) -> Pairwise:
     """Min, mean and max distance between two members, per group, then averaged over groups of two or more."""
     from scipy.spatial.distance import pdist

@@ -15,6 +15,25 @@ from faceveil.grouping.arrays import Ints, as_subjects, as_vectors, check_k
 SUPPRESSED = -1
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """What it took to make the criteria hold, and the price in information loss."""
+
+    loss_before: float
+    loss_after: float
+    exchanges: int
+    merges: int
+    suppressed: int
+
+    def __str__(self) -> str:
+        rise = self.loss_after / self.loss_before - 1 if self.loss_before > 0 else 0.0
+        return (
+            f"The criteria cost {rise:+.1%} information loss"
+            f" ({self.loss_before:.4f} → {self.loss_after:.4f}):"
+            f" {self.exchanges} exchanges, {self.merges} merges, {self.suppressed} people suppressed."
+        )
+
+
 class Partition:
     """Disjoint groups of at least k subjects; a partition that breaks this cannot be built.
 
@@ -29,12 +48,12 @@ class Partition:
         subjects: Iterable[Hashable] | None = None,
         *,
         suppressed: Sequence[int] | NDArray[np.int64] = (),
-        notes: Sequence[str] = (),
+        outcome: Outcome | None = None,
     ) -> None:
         self.k = check_k(k)
         self.labels = _checked_labels(labels, np.asarray(suppressed, dtype=np.int64))
         self.subjects = as_subjects(subjects, len(self.labels))
-        self.notes = tuple(notes)
+        self.outcome = outcome  # what criteria cost, where any were asked for
         self._refuse_small_groups()
         self.labels.flags.writeable = False
         self.subjects.flags.writeable = False

@@ -148,3 +148,23 @@ def holds_person(state: State, people: Array, g: int, x: int, without: int) -> b
         if other != without and other != x and people[other] == people[x]:
             return True
     return False
+
+
+@compiled
+def cost_of_group(state: State, g: int) -> float:
+    """Σ w·|x − mean|² of group g."""
+    total = 0.0
+    for t in range(state.size[g]):
+        x = state.member[g, t]
+        total += state.weights[x] * state.gram[x, x]
+    cost: float = max(total - state.S2[g] / state.W[g], 0.0) if state.size[g] > 0 else 0.0
+    return cost
+
+
+@compiled
+def total_cost(state: State) -> float:
+    """The cost of all groups."""
+    total = 0.0
+    for g in range(len(state.size)):
+        total += cost_of_group(state, g)
+    return total

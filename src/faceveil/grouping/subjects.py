@@ -37,7 +37,7 @@ def move_apart(X: Floats, labels: Ints, who: Ints, k: int) -> Ints:
     """
     if np.bincount(who).max() > labels.max() + 1:
         labels = _deal(who, k)
-    groups = _rows_of(labels)
+    groups = rows_of(labels)
     means = group_means(X, labels)
     near = _near_groups(means)
     todo = list(range(len(groups)))
@@ -59,7 +59,8 @@ def move_apart(X: Floats, labels: Ints, who: Ints, k: int) -> Ints:
     return apart
 
 
-def _rows_of(labels: Ints) -> list[Ints]:
+def rows_of(labels: Ints) -> list[Ints]:
+    """The rows of each label, ascending."""
     order = np.argsort(labels, kind="stable")
     return np.split(order, np.cumsum(np.bincount(labels))[:-1])
 

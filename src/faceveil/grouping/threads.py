@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
 
 from threadpoolctl import threadpool_limits
 
@@ -12,9 +12,21 @@ Piece = TypeVar("Piece")
 Result = TypeVar("Result")
 
 
+class Run(Protocol):
+    """`map`, in one way or another."""
+
+    def __call__(self, work: Callable[[Piece], Result], pieces: Iterable[Any]) -> list[Result]:
+        """The results of `work`, in the order of `pieces`."""
+
+
+def one_after_the_other(work: Callable[[Piece], Result], pieces: Iterable[Any]) -> list[Result]:
+    """`map`, on this thread."""
+    return [work(piece) for piece in pieces]
+
+
 @contextmanager
-def on_all_cores() -> Iterator[Callable[[Callable[[Piece], Result], Iterable[Piece]], list[Result]]]:
-    """A `map` over threads; matrix products inside it run on one core each, so that they never differ."""
+def on_all_cores() -> Iterator[Run]:
+    """`map` over threads; matrix products inside it run on one core each, so that they never differ."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     with threadpool_limits(limits=1), ThreadPoolExecutor(cores) as pool:
         yield lambda work, pieces: list(pool.map(work, pieces))
