@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from faceveil.cli import leaks, models
+from faceveil.cli import group, leaks, models
 
 app = typer.Typer(
     name="faceveil",
@@ -19,6 +19,7 @@ app = typer.Typer(
     add_completion=False,
 )
 app.add_typer(models.app, name="models")
+app.command("group")(group.group)
 app.command("leaks")(leaks.leaks)
 
 

@@ -95,7 +95,8 @@ def _branches(tree: NDArray[np.float64], labels: Ints) -> str:
     height = np.zeros(2 * n - 1)
     group = np.append(labels, np.full(n - 1, -1))  # −1: this branch holds several groups
     top = float(tree[-1, 2])
-    strong, faint = [], []
+    strong: list[str] = []
+    faint: list[str] = []
     for i, (a, b, h, _) in enumerate(tree):
         left, right = int(a), int(b)
         x[n + i], height[n + i] = (x[left] + x[right]) / 2, h
@@ -119,7 +120,8 @@ def _cut_lines(tree: NDArray[np.float64]) -> str:
     cuts, top = _cuts(tree), float(tree[-1, 2])
     return "".join(
         f'<path class="cut" d="M{LEFT} {_y(h, top):.1f}H{WIDTH}"/>'
-        f'<text class="axis" x="{WIDTH - 4:.0f}" y="{_y(h, top) - 4:.1f}" text-anchor="end">{name} = {k}</text>'
+        f'<text class="axis" x="{WIDTH - 4:.0f}" y="{_y(h, top) - 4:.1f}" text-anchor="end">{name} = {k}'
+        "</text>"
         for h, name, k in ((cuts.low, "k min", cuts.k_min), (cuts.high, "k max", cuts.k_max))
     )
 

@@ -153,7 +153,7 @@ class Enforcer:
         return len(np.unique(self.who[units])) < len(units)
 
     def _exchange(self, here: int, lacking: NDArray[np.float64]) -> bool:
-        """The cheapest exchange with a group around, or person taken from it, that brings the rules nearer."""
+        """The cheapest exchange with a group around, or gift from it, that brings the rules nearer."""
         best: tuple[float, int, Ints, Ints] | None = None
         for there in self._nearest(here)[:AROUND]:
             for price, mine, yours in self._offers(self.groups[here], self.groups[there]):

@@ -1,9 +1,9 @@
 """People come and go (AnonFACES E3), and groups that need not change do not change.
 
-`add` puts each newcomer into the group where they cost least; a group that reaches 2k people is divided in
-two. `remove` takes rows out; a group left with fewer than k people takes in somebody whom a group nearby can
-spare, or is dissolved into the groups around it, whichever loses less. No group is ever below k, and the
-other groups keep their members.
+`add` puts k newcomers or more into groups of their own, so that no old group changes; fewer join the groups
+where they cost least, and a group that reaches 2k people is divided in two. `remove` takes rows out; a group
+left with fewer than k people takes in somebody whom a group nearby can spare, or is dissolved into the groups
+around it, whichever loses less. No group is ever below k, and the other groups keep their members.
 
 Cost: O(m·d) for each newcomer and m groups; dividing a group costs what `best` costs on 2k rows.
 A reader who holds two releases can compare them: whoever is new in a group, or gone from it, is among few.
@@ -24,7 +24,7 @@ from faceveil.grouping.partition import Partition
 
 @dataclass(frozen=True)
 class Update:
-    """A partition after a change, and the groups (by their new labels) whose members are not what they were."""
+    """A partition after a change, and the groups (by new label) whose members are not what they were."""
 
     partition: Partition
     changed: tuple[int, ...]
@@ -49,7 +49,13 @@ def add(
     vectors = np.concatenate([old, extra])
     groups = _Groups(vectors, partition, who)
     homes = {int(who[row]): int(label) for row, label in enumerate(partition.labels) if label >= 0}
-    for row in range(len(old), len(vectors)):
+    rows = np.arange(len(old), len(vectors))
+    strangers = rows[[int(who[row]) not in homes for row in rows]]
+    if len(np.unique(who[strangers])) >= partition.k:
+        for label in groups.found(strangers, partition.k, seed):
+            homes.update((int(who[member]), label) for member in groups.rows[label])
+        rows = np.setdiff1d(rows, strangers)
+    for row in map(int, rows):
         home = homes.get(int(who[row]), groups.cheapest(row))
         groups.put(row, home)
         homes[int(who[row])] = home
@@ -123,15 +129,20 @@ class _Groups:
                 self.sums[g] = self.sums[g] - self.X[row]
                 return
 
-    def divide(self, g: int, k: int, seed: int | None) -> tuple[int, int]:
+    def found(self, members: Ints, k: int, seed: int | None) -> list[int]:
+        """New groups of these rows alone."""
+        parts = Best(k, seed=seed).fit(self.X[members], self.who[members]).partition_.groups
+        first = max(self.rows, default=-1) + 1
+        for label, part in enumerate(parts, first):
+            self.rows[label] = [int(members[at]) for at in part]
+            self.sums[label] = self.X[self.rows[label]].sum(axis=0)
+        return list(range(first, first + len(parts)))
+
+    def divide(self, g: int, k: int, seed: int | None) -> list[int]:
         """Two groups in place of one."""
-        members = np.array(self.rows[g])
-        found = Best(k, seed=seed).fit(self.X[members], self.who[members]).labels_
-        new = max(self.rows) + 1
-        for label, part in ((g, members[found == 0]), (new, members[found != 0])):
-            self.rows[label] = list(map(int, part))
-            self.sums[label] = self.X[part].sum(axis=0)
-        return g, new
+        members = np.array(self.rows.pop(g))
+        del self.sums[g]
+        return self.found(members, k, seed)
 
     def mend(self, g: int, k: int) -> None:
         """Bring a group below k people up to k, or dissolve it."""

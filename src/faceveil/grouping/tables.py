@@ -67,6 +67,11 @@ def anonymize_table(
 
     kinds = dict(columns) if isinstance(columns, Mapping) else {c: kind_of(table.get(c, ())) for c in columns}
     partition = group(vectors_of(table, kinds), k, grouper, seed=seed, **options)
+    return Unified(unify(table, partition, kinds), partition)
+
+
+def unify(table: Table, partition: Partition, kinds: Mapping[str, Kind]) -> dict[str, list[str]]:
+    """The released rows of the table, with one value per group in the columns of `kinds`."""
     unified = {name: list(values) for name, values in table.items()}
     for name, kind in kinds.items():
         for rows in partition.groups:
@@ -74,7 +79,7 @@ def anonymize_table(
             for row in rows:
                 unified[name][row] = value
     released = np.flatnonzero(partition.labels >= 0)
-    return Unified({name: [values[row] for row in released] for name, values in unified.items()}, partition)
+    return {name: [values[row] for row in released] for name, values in unified.items()}
 
 
 def _is_number(value: str) -> bool:
@@ -92,20 +97,20 @@ def _numbers(name: str, values: Sequence[str]) -> NDArray[np.float64]:
         )
     column = np.array([float(v) for v in values])[:, None]
     width = float(np.ptp(column)) if len(column) else 0.0
-    return (column - column.min(initial=0.0)) / width if width > 0 else np.zeros_like(column)
+    return np.asarray((column - column.min()) / width) if width > 0 else np.zeros_like(column)
 
 
 def _categories(name: str, values: Sequence[str]) -> NDArray[np.float64]:
     """One column per name; two different names lie at distance 1."""
     levels, codes = np.unique(np.asarray(values, dtype=str), return_inverse=True)
-    return np.eye(len(levels))[codes] / np.sqrt(2.0)
+    return np.asarray(np.eye(len(levels))[codes] / np.sqrt(2.0))
 
 
 def _codes(name: str, values: Sequence[str]) -> NDArray[np.float64]:
-    """Every beginning of a code is a category: codes that differ late are near, those that differ early far."""
+    """Every beginning of a code is a category: codes that differ late are near."""
     longest = max(map(len, values), default=0)
     parts = [_categories(name, [v[: place + 1] for v in values]) for place in range(longest)]
-    return np.concatenate(parts, axis=1) / np.sqrt(longest)
+    return np.asarray(np.concatenate(parts, axis=1) / np.sqrt(longest))
 
 
 def _one_number(values: Sequence[str]) -> str:
