@@ -21,6 +21,7 @@ on the number of cores.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -56,27 +57,27 @@ class Schedule:
     phases: tuple[Phase, ...]
 
     @classmethod
-    def for_rows(cls, n: int, effort: float) -> "Schedule":
-        """Small data gets many steps, large data as many as fit in a minute on two cores for 200,000 rows."""
+    def for_rows(cls, n: int, k: int, effort: float) -> "Schedule":
+        """Small data is annealed for long; large data in many short rounds, to mix the blocks."""
         if n <= ONE_BLOCK:
             return cls(2 * ONE_BLOCK, 20, max(1, int(2000 * effort)), SMALL)
-        return cls(1024, 16, max(1, int((150 if n <= 300_000 else 80) * effort)), LARGE)
+        if k < 10:
+            return cls(1024, 5, max(1, int(40 * effort)), falling(24))
+        return cls(1024, 8, max(1, int(25 * effort)), falling(16))
 
 
 SMALL = (
     Phase(0.25, 0.01, then_dissolve=True),
-    Phase(0.05, 0.003, then_dissolve=True),
-    Phase(0.02, 0.0005, True),
+    Phase(0.05, 0.003, then_dissolve=True, share=0.5),
+    Phase(0.01, 0.0005, by_loss=True, share=0.25),
 )
-LARGE = (
-    Phase(0.2, 0.12),
-    Phase(0.12, 0.07),
-    Phase(0.07, 0.04),
-    Phase(0.04, 0.02),
-    Phase(0.02, 0.01, then_dissolve=True),
-    Phase(0.01, 0.003, then_dissolve=True),
-    Phase(0.005, 0.0005, by_loss=True),
-)
+
+
+def falling(rounds: int) -> tuple[Phase, ...]:
+    """Rounds that cool evenly from 0.12 to 0.005, then one priced in distances."""
+    edges = np.geomspace(0.12, 0.005, rounds)
+    squares = [Phase(hot, cold, then_dissolve=cold < 0.01) for hot, cold in pairwise(map(float, edges))]
+    return (*squares, Phase(0.005, 0.0005, by_loss=True))
 
 
 class Best(Grouper):
@@ -100,7 +101,7 @@ class Best(Grouper):
         exact = exact_labels(units, self.k)
         if exact is not None:
             return exact
-        schedule = Schedule.for_rows(len(units), self.effort)
+        schedule = Schedule.for_rows(len(units), self.k, self.effort)
         long = units.X.shape[1] > LONGEST and len(units) > ONE_BLOCK
         X = shorten(units.X, COMPONENTS, rng) if long else unit_float32(units.X)
         starts = [halving_start(X, self.k, rng)]

@@ -82,14 +82,15 @@ def _round(
 ) -> Ints:
     """Anneal every block of neighbouring groups."""
     sizes = np.bincount(labels)
-    rows_of = np.split(np.argsort(labels, kind="stable"), np.cumsum(sizes)[:-1])
+    order = np.argsort(labels, kind="stable")
+    start = np.concatenate([[0], np.cumsum(sizes)])
     means = group_means(X, labels).astype(np.float32)
     blocks = list(halves(means, max(2, schedule.block * len(sizes) // (2 * len(X)) + 1), 1, rng))
     most = int(max(2 * k - 1, sizes.max()))
 
     def improve(job: tuple[Ints, int]) -> tuple[Ints, Ints]:
         groups, seed = job
-        rows = np.concatenate([rows_of[g] for g in groups])
+        rows = np.concatenate([order[start[g] : start[g + 1]] for g in groups])
         here = np.repeat(np.arange(len(groups)), sizes[groups])
         points = X[rows]
         gram = points @ points.T
