@@ -9,9 +9,12 @@ otherwise.
    from round to round, and is measured by each block's own spread, so that dense and sparse regions are
    treated alike. A data set of at most one block is annealed whole, several times, and the lowest cost wins.
 4. Between rounds, groups whose members lose less in the groups around them are dissolved (data in clusters).
-5. A dozen people or fewer: the optimum itself, by dynamic programming (exact.py).
+5. Pairs (k = 2, up to 3,000 rows) start from a minimum-weight perfect matching (matching.py) and only cool.
+6. Numbers on a line: the best runs of neighbours (one_dimension.py).
+7. A dozen people or fewer: the optimum itself, by dynamic programming (exact.py).
 
-What is minimised is the sum of squared distances to the group means, over photos: a person with three photos
+What is minimised is the information loss, the distance of each photo to its group's mean; the squares of
+these distances, which are cheaper to price, guide the search until its last round. A person with three photos
 counts three times in the loss and once in k. With stay="apart" no exchange may bring two photos of one person
 together.
 
@@ -20,7 +23,7 @@ is one float32 copy of the (reduced) vectors plus one block per core. The result
 on the number of cores.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -29,6 +32,8 @@ import numpy as np
 from faceveil.errors import UsageError
 from faceveil.grouping.arrays import Ints, unit_float32
 from faceveil.grouping.grouper import Grouper, Stay, Units
+from faceveil.grouping.matching import MOST_ROWS as MOST_PAIRED
+from faceveil.grouping.matching import pairs
 from faceveil.grouping.starts import halving_start, tree_start
 from faceveil.grouping.subjects import move_apart
 
@@ -60,7 +65,7 @@ class Schedule:
     def for_rows(cls, n: int, k: int, effort: float) -> "Schedule":
         """Small data is annealed for long; large data in many short rounds, to mix the blocks."""
         if n <= ONE_BLOCK:
-            return cls(2 * ONE_BLOCK, 20, max(1, int(2000 * effort)), SMALL)
+            return cls(2 * ONE_BLOCK, 8, max(1, int(2500 * effort)), SMALL)
         if k < 10:
             return cls(1024, 5, max(1, int(40 * effort)), falling(24))
         return cls(1024, 8, max(1, int(25 * effort)), falling(16))
@@ -71,6 +76,8 @@ SMALL = (
     Phase(0.05, 0.003, then_dissolve=True, share=0.5),
     Phase(0.01, 0.0005, by_loss=True, share=0.25),
 )
+
+COLD = (Phase(1e-9, 1e-10, then_dissolve=True, share=0.2), Phase(1e-9, 1e-10, by_loss=True, share=0.2))
 
 
 def falling(rounds: int) -> tuple[Phase, ...]:
@@ -109,4 +116,7 @@ class Best(Grouper):
             starts.append(tree_start(X, self.k, rng))
         if units.repeated:
             starts = [move_apart(X, labels, units.people, self.k) for labels in starts]
+        paired = pairs(X, units) if self.k == 2 and len(units) <= MOST_PAIRED else None
+        if paired is not None:
+            starts, schedule = [paired], replace(schedule, phases=COLD)
         return anneal_in_blocks(X, units, starts, self.k, schedule, rng)

@@ -1,7 +1,6 @@
 """The best partition of a dozen rows, found by looking at all of them.
 
-A group of 2k rows or more can be split without loss, so only sizes k…2k−1 matter. Dynamic programming over
-subsets: O(3ⁿ) time, O(2ⁿ) memory.
+Dynamic programming over subsets: O(3ⁿ) time, O(2ⁿ) memory.
 """
 
 import numpy as np
@@ -13,7 +12,7 @@ MOST_ROWS = 12
 
 @compiled_exactly
 def best_partition(gram: Array, weights: Array, people: Array, k: int) -> Array:
-    """The label of each row in the partition with the least (weighted) sum of squares."""
+    """The label of each row in the partition with the least (weighted) information loss."""
     n = len(gram)
     cost = _costs(gram, weights, people, k)
     total = np.full(1 << n, np.inf)
@@ -41,7 +40,7 @@ def best_partition(gram: Array, weights: Array, people: Array, k: int) -> Array:
 
 @compiled_exactly
 def _costs(gram: Array, weights: Array, people: Array, k: int) -> Array:
-    """The sum of squares of each subset; infinite where its size or a person twice forbids it."""
+    """The loss of each subset; infinite where its size or a person twice forbids it."""
     n = len(gram)
     cost = np.full(1 << n, np.inf)
     member = np.empty(n, dtype=np.int64)
@@ -51,20 +50,33 @@ def _costs(gram: Array, weights: Array, people: Array, k: int) -> Array:
             if rows >> i & 1:
                 member[size] = i
                 size += 1
-        if size < k or size >= 2 * k:
-            continue
-        square = 0.0
-        norm = 0.0
-        weight = 0.0
-        twice = False
-        for s in range(size):
-            i = member[s]
-            weight += weights[i]
-            square += weights[i] * gram[i, i]
-            for t in range(size):
-                j = member[t]
-                norm += weights[i] * weights[j] * gram[i, j]
-                twice |= s != t and people[i] == people[j]
-        if not twice:
-            cost[rows] = square - norm / weight
+        if size >= k and not _twice(people, member[:size]):
+            cost[rows] = _loss(gram, weights, member[:size])
     return cost
+
+
+@compiled_exactly
+def _twice(people: Array, member: Array) -> bool:
+    for s in range(len(member)):
+        for t in range(s):
+            if people[member[s]] == people[member[t]]:
+                return True
+    return False
+
+
+@compiled_exactly
+def _loss(gram: Array, weights: Array, member: Array) -> float:
+    """Σ w·|x − mean|, from products alone."""
+    product = np.zeros(len(member))  # x · S
+    S2 = 0.0
+    W = 0.0
+    for s in range(len(member)):
+        for t in range(len(member)):
+            product[s] += weights[member[t]] * gram[member[s], member[t]]
+        S2 += weights[member[s]] * product[s]
+        W += weights[member[s]]
+    total = 0.0
+    for s in range(len(member)):
+        square = gram[member[s], member[s]] - 2 * product[s] / W + S2 / (W * W)
+        total += weights[member[s]] * np.sqrt(max(square, 0.0))
+    return total

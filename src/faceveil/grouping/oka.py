@@ -35,7 +35,7 @@ class Oka(Grouper):
             labels[row] = nearest
             counts[nearest] += 1
             means[nearest] += (X[row] - means[nearest]) / counts[nearest]
-        given_up = []
+        given_up = [np.zeros(0, dtype=np.int64)]
         for group in np.flatnonzero(counts > self.k):
             rows = np.flatnonzero(labels == group)
             far = ((X[rows] - means[group]) ** 2).sum(axis=1)

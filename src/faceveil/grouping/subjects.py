@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faceveil.errors import GroupingError
-from faceveil.grouping.arrays import Floats, Ints
+from faceveil.grouping.arrays import Floats, Ints, unit_float32
 from faceveil.grouping.measures import group_means
 
 
@@ -67,7 +67,7 @@ def rows_of(labels: Ints) -> list[Ints]:
 
 def _near_groups(means: NDArray[np.float64], count: int = 32) -> Ints:
     """The nearest groups of each group, nearest first (itself included), a block at a time."""
-    short = means.astype(np.float32)
+    short = unit_float32(means)
     count = min(count, len(means))
     near = np.empty((len(means), count), dtype=np.int64)
     for start in range(0, len(means), 512):
