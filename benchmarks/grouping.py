@@ -1,19 +1,21 @@
 """Measure the groupers: python benchmarks/grouping.py [--only faces,…] [--json results.json]
 
-Prints a table per section and writes everything as JSON after each section, so that a run that is cut short leaves
-what it measured. Every figure comes from this run, on this machine; seconds are wall clock and processor time of
-one call after everything is compiled, memory is the highest resident size during the call above that before it.
+Prints a table per section and writes everything as JSON after each section, so that a run that is cut short
+leaves what it measured. Every figure comes from this run, on this machine; seconds are wall clock and
+processor time of one call after everything is compiled, memory is the highest resident size during the call
+above that before it.
 
-faces    every grouper on the 979 CelebA embeddings of the AnonFACES authors (FACEVEIL_DATA, or ../shared/data)
-ten      10,000 × 128: best against hierarchical ward
+faces    every grouper on the 979 CelebA embeddings of the AnonFACES authors (FACEVEIL_DATA, or
+../shared/data) ten      10,000 × 128: best against hierarchical ward
 relink   hierarchical against building the tree anew for every group, 5,000 × 128
 large    200,000 × 128: best
 growth   10,000 to 1,000,000 × 128 at k = 10
 wplus    50,000 W+ vectors (18 × 512)
 mdav     200,000 × 128: mdav, for comparison with `large`
 
-Large data is made: each row lies between two embeddings of the file (60–100 % of the one), plus noise of half their
-covariance. --vectors file.npy takes real ones for `ten`.
+Large data is made: each row lies between two embeddings of the file (60–100 % of the one), plus noise of half
+their covariance, which makes 979 loose clusters; `cloud` is one Gaussian without any. --vectors file.npy
+takes real ones for `ten`.
 """
 
 import argparse
@@ -54,6 +56,13 @@ def made(n: int, seed: int = 1) -> NDArray[np.float32]:
         scatter = rng.standard_normal((count, width), dtype=np.float32) @ noise.T
         rows[start : start + count] = share * one + (1 - share) * other + 0.5 * scatter
     return rows
+
+
+def cloud(n: int, seed: int = 2) -> NDArray[np.float32]:
+    """n vectors of one Gaussian cloud with the covariance of the real ones: no clusters at all."""
+    real = faces()
+    turn = np.linalg.cholesky(np.cov(real.T) + 1e-9 * np.eye(real.shape[1])).astype(np.float32)
+    return np.random.default_rng(seed).standard_normal((n, real.shape[1]), dtype=np.float32) @ turn.T
 
 
 def resident() -> int:
@@ -110,7 +119,7 @@ def section_faces(_: argparse.Namespace) -> list[Row]:
 
 def section_ten(arguments: argparse.Namespace) -> list[Row]:
     rows = []
-    sets = {"made": made(10_000)}
+    sets = {"made": made(10_000), "cloud": cloud(10_000)}
     if arguments.vectors:
         sets["real"] = np.load(arguments.vectors)[:10_000]
     for name, X in sets.items():
@@ -123,7 +132,7 @@ def section_ten(arguments: argparse.Namespace) -> list[Row]:
 
 
 def section_relink(_: argparse.Namespace) -> list[Row]:
-    """Re-linking builds one tree per group, of what is left: every fifth of them is built and counts five times."""
+    """Re-linking builds a tree per group, of what is left: every fifth is built and counts five times."""
     from scipy.cluster.hierarchy import linkage
 
     X, k = made(5_000), 20

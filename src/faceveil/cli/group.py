@@ -45,10 +45,13 @@ def group(
     """Divide vectors into groups of at least k people, losing as little as possible."""
     import time
 
+    from faceveil.errors import UsageError
     from faceveil.grouping import files, tables
     from faceveil.grouping import group as divide
     from faceveil.grouping.summary import summarize
 
+    if unified and not columns:
+        raise UsageError("A unified table needs to know which columns to unify. Name them with --columns.")
     table = files.read_table(vectors) if columns else {}
     kinds = files.parse_columns(columns, table) if columns else {}
     X = tables.vectors_of(table, kinds) if columns else files.read_vectors(vectors)

@@ -19,7 +19,7 @@ def as_vectors(X: ArrayLike) -> Floats:
         raise UsageError(f"Vectors must be numbers; these are {raw.dtype}. Encode categories first.")
     if raw.ndim == 0:
         raise UsageError("Vectors must be an array with one row per photo; a single number came.")
-    vectors = raw.reshape(len(raw), -1) if raw.size else raw.reshape(len(raw), 0)
+    vectors = raw if raw.ndim == 2 else raw.reshape(len(raw), -1 if raw.size else 0)
     if vectors.dtype not in (np.float32, np.float64):
         vectors = vectors.astype(np.float64)
     _refuse_non_finite(vectors)

@@ -2,7 +2,7 @@
 otherwise.
 
 1. Vectors longer than 256 are reduced to their 128 leading principal components (randomised, block by block).
-2. Start: the cloud is halved across its length until the pieces hold k to 2k−1 people.
+2. Start: a harvest along a graph of near rows, as Ward's method would merge them (harvest.py).
 3. In each round the groups are gathered into blocks of neighbours (by halving the cloud of their means, each
    round along other directions), and each block is improved by simulated annealing: people change places
    between groups at prices known exactly from the block's Gram matrix (see anneal.py). The temperature falls
@@ -34,7 +34,7 @@ from faceveil.grouping.arrays import Ints, unit_float32
 from faceveil.grouping.grouper import Grouper, Stay, Units
 from faceveil.grouping.matching import MOST_ROWS as MOST_PAIRED
 from faceveil.grouping.matching import pairs
-from faceveil.grouping.starts import halving_start, tree_start
+from faceveil.grouping.starts import tree_start
 from faceveil.grouping.subjects import move_apart
 
 LONGEST = 256
@@ -68,7 +68,7 @@ class Schedule:
             return cls(2 * ONE_BLOCK, 8, max(1, int(2500 * effort)), SMALL)
         if k < 10:
             return cls(1024, 5, max(1, int(40 * effort)), falling(24))
-        return cls(1024, 8, max(1, int(25 * effort)), falling(16))
+        return cls(1024, 8, max(1, int(30 * effort)), falling(20))
 
 
 SMALL = (
@@ -81,8 +81,8 @@ COLD = (Phase(1e-9, 1e-10, then_dissolve=True, share=0.2), Phase(1e-9, 1e-10, by
 
 
 def falling(rounds: int) -> tuple[Phase, ...]:
-    """Rounds that cool evenly from 0.12 to 0.005, then one priced in distances."""
-    edges = np.geomspace(0.12, 0.005, rounds)
+    """Rounds that cool evenly from 0.5 to 0.005, then one priced in distances."""
+    edges = np.geomspace(0.5, 0.005, rounds)
     squares = [Phase(hot, cold, then_dissolve=cold < 0.01) for hot, cold in pairwise(map(float, edges))]
     return (*squares, Phase(0.005, 0.0005, by_loss=True))
 
@@ -103,6 +103,7 @@ class Best(Grouper):
 
     def _split(self, units: Units, rng: np.random.Generator) -> Ints:
         from faceveil.grouping.blockwise import anneal_in_blocks, exact_labels
+        from faceveil.grouping.harvest import harvest_start
         from faceveil.grouping.reduce import shorten
 
         exact = exact_labels(units, self.k)
@@ -111,7 +112,7 @@ class Best(Grouper):
         schedule = Schedule.for_rows(len(units), self.k, self.effort)
         long = units.X.shape[1] > LONGEST and len(units) > ONE_BLOCK
         X = shorten(units.X, COMPONENTS, rng) if long else unit_float32(units.X)
-        starts = [halving_start(X, self.k, rng)]
+        starts = [harvest_start(X, self.k, rng)]
         if len(units) <= ONE_BLOCK:
             starts.append(tree_start(X, self.k, rng))
         if units.repeated:

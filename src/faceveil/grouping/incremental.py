@@ -74,6 +74,8 @@ def remove(partition: Partition, X: ArrayLike, rows: Iterable[int]) -> Update:
     groups = _Groups(vectors, partition, partition.subjects)
     for row in gone:
         groups.drop(int(row))
+    for label in [g for g, members in groups.rows.items() if not members]:
+        del groups.rows[label], groups.sums[label]
     for label in list(groups.rows):
         groups.mend(label, partition.k)
     return groups.update(np.setdiff1d(np.arange(len(vectors)), gone))
@@ -147,9 +149,6 @@ class _Groups:
     def mend(self, g: int, k: int) -> None:
         """Bring a group below k people up to k, or dissolve it."""
         while g in self.rows and self.people(g) < k:
-            if not self.rows[g]:
-                del self.rows[g], self.sums[g]
-                return
             if len(self.rows) == 1:
                 raise GroupingError(
                     f"k={k} needs at least {k} people; {self.people(g)} would be left."
@@ -174,6 +173,7 @@ class _Groups:
             return
         for person, h in moves:
             self._move(person, g, h)
+        del self.rows[g], self.sums[g]
 
     def _spare(self, h: int, k: int) -> list[int]:
         """The people of a group that can do without one."""
