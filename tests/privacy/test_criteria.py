@@ -145,5 +145,5 @@ def test_a_budget_lets_people_go_and_no_more_than_it_says(people):
     assert 0 < len(after.suppressed) <= 30
     assert after.outcome.suppressed == len(after.suppressed)
     assert set(mostly[after.suppressed]) == {"a"}
-    with pytest.raises(GroupingError, match="budget is 2"):
+    with pytest.raises(GroupingError, match="budget is 1"):
         group(X, 5, seed=1, effort=0.1, criteria=[rule], suppress=0.01)

@@ -33,7 +33,7 @@ def harvest_start(X: NDArray[np.float32], k: int, rng: np.random.Generator) -> I
         if len(left) < 2 * k:
             break
         one, other = near_pairs(X[left], rng)
-        found = ripen(X[left], one, other, k)
+        found = _ripe_groups(X[left], one, other, k)
         labels[left] = np.where(found >= 0, found + groups, -1)
         groups += int(found.max(initial=-1)) + 1
         left = left[found < 0]
@@ -69,22 +69,34 @@ def _join_near(X: NDArray[np.float32], labels: Ints, rest: Ints) -> Ints:
     return labels
 
 
-@compiled
-def ripen(X: Array, one: Array, other: Array, k: int) -> Array:
+def _ripe_groups(X: NDArray[np.float32], one: Ints, other: Ints, k: int) -> Ints:
     """The group of each row, −1 for those that found none."""
-    n = len(X)
-    sums = X.copy()
-    size = np.ones(n, dtype=np.int32)
-    fragment = np.arange(n).astype(np.int32)  # a fragment is called after its first row; −1: in a group
-    following = np.full(n, -1, dtype=np.int32)
-    last = np.arange(n).astype(np.int32)
-    labels = np.full(n, -1, dtype=np.int64)
+    labels = np.full(len(X), -1, dtype=np.int64)
     price = np.empty(len(one), dtype=np.float32)
-    edge = np.arange(len(one)).astype(np.int32)
+    for start in range(0, len(one), 65536):
+        part = slice(start, start + 65536)
+        gap = X[one[part]] - X[other[part]]
+        price[part] = np.einsum("ij,ij->i", gap, gap) / 2
+    order = np.argsort(price, kind="stable")  # sorted, so already a heap
+    ripen(X, X.copy(), one[order], other[order], price[order], labels, k)
+    return labels
+
+
+@compiled
+def ripen(X: Array, sums: Array, one: Array, other: Array, price: Array, labels: Array, k: int) -> None:
+    """Merge fragments along the pairs (one, other), cheapest first, and label each group that ripens."""
+    n = len(X)
+    size = np.ones(n, dtype=np.int32)
+    fragment = np.empty(n, dtype=np.int32)  # a fragment is called after its first row; −1: in a group
+    following = np.empty(n, dtype=np.int32)
+    last = np.empty(n, dtype=np.int32)
+    for i in range(n):
+        fragment[i] = i
+        last[i] = i
+        following[i] = -1
+    edge = np.empty(len(one), dtype=np.int32)
     for e in range(len(one)):
-        price[e] = _ward(sums, size, one[e], other[e])
-    order = np.argsort(price)
-    price, edge = price[order], edge[order]  # sorted, so already a heap
+        edge[e] = e
     count = len(edge)
     groups = 0
     while count > 0:
@@ -106,7 +118,6 @@ def ripen(X: Array, one: Array, other: Array, k: int) -> Array:
         else:
             _give(X, sums, size, fragment, following, last, labels, a, b, k, groups)
             groups += 1
-    return labels
 
 
 @compiled
@@ -154,7 +165,8 @@ def _merge(sums: Array, size: Array, fragment: Array, following: Array, last: Ar
     following[last[a]] = b
     last[a] = last[b]
     size[a] += size[b]
-    sums[a] += sums[b]
+    for j in range(sums.shape[1]):
+        sums[a, j] += sums[b, j]
 
 
 @compiled
@@ -187,28 +199,40 @@ def _give(
         labels[row] = group
         fragment[row] = -1
         row = following[row]
-    order = np.argsort(far)
     taken = k - size[a]
-    for t in order[:taken]:
+    for t in range(taken):  # nearest first
+        nearest = t
+        for s in range(t + 1, len(rows)):
+            if far[s] < far[nearest]:
+                nearest = s
+        rows[t], rows[nearest] = rows[nearest], rows[t]
+        far[t], far[nearest] = far[nearest], far[t]
         labels[rows[t]] = group
         fragment[rows[t]] = -1
-    _refound(X, sums, size, fragment, following, last, rows[order[taken:]])
+    _refound(X, sums, size, fragment, following, last, rows, taken)
 
 
 @compiled
 def _refound(
-    X: Array, sums: Array, size: Array, fragment: Array, following: Array, last: Array, rows: Array
+    X: Array,
+    sums: Array,
+    size: Array,
+    fragment: Array,
+    following: Array,
+    last: Array,
+    rows: Array,
+    begin: int,
 ) -> None:
-    """These rows as a fragment of their own."""
-    if len(rows) == 0:
+    """The rows from `begin` on as a fragment of their own."""
+    if begin == len(rows):
         return
-    first = rows[0]
-    total = X[first].copy()
-    for t in range(1, len(rows)):
-        total += X[rows[t]]
-    for t in range(len(rows)):
+    first = rows[begin]
+    for j in range(X.shape[1]):
+        sums[first, j] = 0
+    for t in range(begin, len(rows)):
         fragment[rows[t]] = first
         following[rows[t]] = rows[t + 1] if t + 1 < len(rows) else -1
-    sums[first] = total
-    size[first] = len(rows)
+        for j in range(X.shape[1]):
+            sums[first, j] += X[rows[t], j]
+    size[first] = len(rows) - begin
     last[first] = rows[len(rows) - 1]
