@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from faceveil.cli import anonymize, doctor, leaks, methods, models
+from faceveil.cli import anonymize, doctor, group, leaks, methods, models
 
 app = typer.Typer(
     name="faceveil",
@@ -22,6 +22,7 @@ app = typer.Typer(
 app.command("anonymize")(anonymize.anonymize)
 app.command("methods")(methods.methods)
 app.add_typer(models.app, name="models")
+app.command("group")(group.group)
 app.command("leaks")(leaks.leaks)
 app.command("doctor")(doctor.doctor)
 
