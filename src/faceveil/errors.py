@@ -9,6 +9,7 @@ FaceveilError
 │   ├── UnknownCard
 │   ├── WeightsUnavailable     no network, no such distribution, offline
 │   ├── HashMismatch
+│   ├── StoreUnusable          the cache folder is read-only, full or not a folder
 │   └── UnsafePickle           a file wants to run code when it is read
 ├── PhotoError                 one photo cannot be read or written; the others go on
 │   ├── UnreadablePhoto        corrupt, truncated, empty, not an image
@@ -52,6 +53,10 @@ class WeightsUnavailable(WeightsError):
 
 class HashMismatch(WeightsError):
     """What arrived is not what the card pins."""
+
+
+class StoreUnusable(WeightsError):
+    """The cache folder cannot be written."""
 
 
 class UnsafePickle(WeightsError):

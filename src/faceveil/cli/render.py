@@ -1,0 +1,56 @@
+"""What the commands print: a table on a terminal, plain text in a pipe, JSON on demand."""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from faceveil.models.index import Progress
+
+
+def print_json(value: object) -> None:
+    print(json.dumps(value, indent=2, ensure_ascii=False, default=str))
+
+
+def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A rich table on a terminal; in a pipe, tab-separated lines that `cut` and `awk` can read."""
+    if not sys.stdout.isatty():
+        for row in (head, *rows):
+            print("\t".join(row))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(*head)
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table)
+
+
+def megabytes(size: int) -> str:
+    return f"{size / 1e6:.1f} MB"
+
+
+@contextmanager
+def download_bar() -> Iterator["Progress | None"]:
+    """A progress callback that draws a bar per file on a terminal; None in a pipe."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TransferSpeedColumn
+    from rich.progress import Progress as Bars
+
+    columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn()
+    tasks: dict[str, TaskID] = {}
+    with Bars(*columns, console=Console(stderr=True)) as bars:
+
+        def progress(name: str, done: int, total: int) -> None:
+            task = tasks.setdefault(name, TaskID(-1))
+            if task == -1:
+                task = tasks[name] = bars.add_task(name, total=total)
+            bars.update(task, completed=done)
+
+        yield progress
