@@ -18,6 +18,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from faceveil.models.runtime import read_model
+
 Floats = NDArray[np.float32]
 Index = slice | NDArray[np.intp]
 
@@ -86,9 +88,7 @@ class Synthesis:
 
 def read_synthesis(xml: Path) -> Synthesis:
     """The full network from the distribution's OpenVINO file; its card pins the hash, so node names hold."""
-    import openvino as ov
-
-    nodes = {node.get_friendly_name(): node for node in ov.Core().read_model(xml).get_ordered_ops()}
+    nodes = {node.get_friendly_name(): node for node in read_model(xml).get_ordered_ops()}
 
     def constant(name: str) -> Floats:
         sources = [port.get_source_output().get_node() for port in nodes[name].inputs()]

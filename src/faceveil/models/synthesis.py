@@ -6,19 +6,22 @@ The wavelet bands are never split as one tensor, which costs a fifth of the time
 a Haar step is run once per band, and the last Haar step is part of the output kernel.
 """
 
+from typing import Any
+
 import numpy as np
-import openvino as ov
-from openvino import opset13 as op
 
 from faceveil.models import mobilestylegan as arrays
+from faceveil.models.runtime import openvino
 
-Node = ov.Node
+ov = openvino()
+op = ov.opset13
+Node = Any
 
 # Rows are the corners of a 2×2 square, columns the bands: low, rows, columns, diagonal.
 HAAR = 0.5 * np.array([[1, 1, 1, 1], [1, 1, -1, -1], [1, -1, 1, -1], [1, -1, -1, 1]], np.float32)
 
 
-def build_graph(network: arrays.Synthesis) -> ov.Model:
+def build_graph(network: arrays.Synthesis) -> Any:
     """The graph of the whole network or of an early exit."""
     wplus = op.parameter([-1, arrays.SLOTS, arrays.STYLE_DIM], np.float32, "wplus")
     x, before = op.constant(network.constant), network.first
@@ -31,6 +34,16 @@ def build_graph(network: arrays.Synthesis) -> ov.Model:
     x = _to_image(_modulate(x, network.output.style, wplus), network.output)
     x.set_friendly_name("image")
     return ov.Model([op.result(x, "image")], [wplus], f"synthesis-{network.size}")
+
+
+def as_pixels(model: Any) -> Any:
+    """The same graph with RGB uint8 images (N × size × size × 3) as its output."""
+    image = model.output(0).get_node().input_value(0)
+    # Converting cuts the fraction off, so that half a step more is rounding.
+    scaled = op.add(op.multiply(image, np.float32(127.5)), np.float32(128))
+    pixels = op.convert(op.clamp(scaled, 0.0, 255.0), np.uint8)
+    pixels = op.transpose(pixels, np.array([0, 2, 3, 1]))
+    return ov.Model([op.result(pixels, "pixels")], model.get_parameters(), model.get_friendly_name())
 
 
 def _haar_up(x: Node, before: arrays.Convolution, up: arrays.Style, wplus: Node) -> Node:
