@@ -171,7 +171,7 @@ def _ssl_context(settings: PipSettings) -> ssl.SSLContext | bool:
             context.load_cert_chain(settings.client_cert)
     except OSError as error:
         raise WeightsUnavailable(
-            f"pip's settings name a certificate that cannot be read ({settings.client_cert or settings.cert}: "
+            f"pip's settings name an unreadable certificate ({settings.client_cert or settings.cert}: "
             f"{error}). Correct `cert` or `client-cert` there."
         ) from error
     return context

@@ -211,7 +211,7 @@ class Store:
             )
             raise StoreUnusable(
                 f"{entry.id}: the weights folder {self.home} {what} ({error.strerror or error}). It needs "
-                f"{(wanted.size + entry.size) / 1e6:.0f} MB: make room, or set FACEVEIL_HOME to another place."
+                f"{(wanted.size + entry.size) / 1e6:.0f} MB: make room, or point FACEVEIL_HOME elsewhere."
             ) from error
 
 

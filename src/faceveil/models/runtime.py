@@ -1,0 +1,157 @@
+"""The one inference engine: OpenVINO on the CPU, for IR, ONNX and TFLite files and for graphs built here.
+
+    network = load("facemesh.468")
+    points, score = network(batch)
+
+f32 is exact and the default. bf16 is a hint that only CPUs with bf16 units (AVX512_BF16, AMX) follow; on others
+the engine computes in f32 all the same (measured: the same bits at the same speed), so nothing here asks for it.
+"""
+
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faceveil.errors import UsageError, WeightsError
+from faceveil.models.cards import all_cards
+from faceveil.models.store import weights
+
+Array = NDArray[Any]
+Inputs = Array | Sequence[Array] | Mapping[str, Array]
+Shape = Sequence[int] | Mapping[str, Sequence[int]]  # -1 is a free dimension
+Precision = Literal["f32", "bf16"]
+
+
+def openvino() -> ModuleType:
+    """The engine's module. Import it only through here: by itself it reports its use over the network."""
+    if "openvino" not in sys.modules:
+        # A module that is None cannot be imported; OpenVINO then falls back to a reporter that does nothing.
+        sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
+    import openvino
+
+    return openvino  # type: ignore[no-any-return]
+
+
+class Network:
+    """A compiled network. Calls from several threads are safe: each thread has its own request."""
+
+    def __init__(self, model: Any, *, threads: int = 1, precision: Precision = "f32") -> None:
+        if threads < 1 or precision not in ("f32", "bf16"):
+            raise UsageError(
+                f"a network needs threads >= 1 and f32 or bf16, not {threads} and {precision!r}."
+            )
+        config = {
+            "INFERENCE_NUM_THREADS": threads,
+            "NUM_STREAMS": 1,
+            "PERFORMANCE_HINT": "LATENCY",
+            "INFERENCE_PRECISION_HINT": precision,
+            # Pinned threads of several processes would all sit on the first cores.
+            "ENABLE_CPU_PINNING": False,
+        }
+        self._compiled = _core().compile_model(model, "CPU", config)
+        self._local = threading.local()
+        self.input_names: list[str] = [port.get_any_name() for port in self._compiled.inputs]
+        self.input_shapes = [_shape_of(port) for port in self._compiled.inputs]
+        self.output_shapes = [_shape_of(port) for port in self._compiled.outputs]
+
+    def __call__(self, inputs: Inputs) -> list[Array]:
+        """Run once. `inputs`: the only array, all arrays in order, or arrays by name. Outputs are copies."""
+        if not hasattr(self._local, "request"):
+            self._local.request = self._compiled.create_infer_request()
+        self._local.request.infer(self._named(inputs), share_inputs=True)
+        return [np.array(tensor.data) for tensor in self._local.request.output_tensors]
+
+    def _named(self, inputs: Inputs) -> dict[str, Array]:
+        if isinstance(inputs, np.ndarray):
+            inputs = [inputs]
+        given = inputs if isinstance(inputs, Mapping) else dict(zip(self.input_names, inputs, strict=True))
+        for name, shape in zip(self.input_names, self.input_shapes, strict=True):
+            came = np.shape(given[name])
+            if len(came) != len(shape) or any(
+                want not in (-1, got) for want, got in zip(shape, came, strict=True)
+            ):
+                raise UsageError(f"input {name!r} must have shape {shape}, not {came} (-1 is any size).")
+        return {name: np.ascontiguousarray(given[name]) for name in self.input_names}
+
+
+def load(
+    source: str | Path,
+    *,
+    member: str | None = None,
+    threads: int = 1,
+    precision: Precision = "f32",
+    shape: Shape | None = None,
+) -> Network:
+    """A card's network, or a model file's; the same arguments give the same object within a process.
+
+    `shape` reshapes the only input, or inputs by name; -1 leaves a dimension free.
+    """
+    if isinstance(shape, Mapping):
+        key: Any = tuple((name, tuple(sizes)) for name, sizes in sorted(shape.items()))
+    else:
+        key = None if shape is None else tuple(shape)
+    return _load(str(source), member, threads, precision, key)
+
+
+def read_model(source: str | Path, member: str | None = None) -> Any:
+    """The graph of a card or a file, not yet compiled, for code that changes it first."""
+    path = Path(source) if _is_file(source) else weights(str(source), member)
+    try:
+        return _core().read_model(path)
+    except RuntimeError as error:
+        reason = str(error).strip().splitlines()[-1]
+        raise WeightsError(f"OpenVINO cannot read {path}: {reason} It reads IR, ONNX and TFLite.") from error
+
+
+@cache
+def _load(source: str, member: str | None, threads: int, precision: Precision, shape: Any) -> Network:
+    model = read_model(source, member)
+    if shape is not None:
+        by_name = isinstance(shape[0], tuple)
+        model.reshape({name: list(sizes) for name, sizes in shape} if by_name else list(shape))
+    return Network(model, threads=threads, precision=precision)
+
+
+def _is_file(source: str | Path) -> bool:
+    return isinstance(source, Path) or (source not in all_cards() and Path(source).exists())
+
+
+def _shape_of(port: Any) -> tuple[int, ...]:
+    return tuple(-1 if size.is_dynamic else size.get_length() for size in port.partial_shape)
+
+
+@cache
+def _core() -> Any:
+    core = openvino().Core()
+    core.add_extension(_transposed_convolution_with_bias())
+    return core
+
+
+def _transposed_convolution_with_bias() -> Any:
+    """A translator for MediaPipe's custom TFLite operation, a transposed convolution with a bias added.
+
+    Its only use here (selfie.256) has a 2×2 kernel with stride 2, where every padding rule agrees.
+    """
+    ov = openvino()
+    from openvino import opset13 as ops
+    from openvino.frontend import ConversionExtension
+
+    def translate(node: Any) -> list[Any]:
+        image_nhwc, kernel_ohwi, bias = (node.get_input(i) for i in range(3))
+        _, height, width, _ = ov.PartialShape(kernel_ohwi.get_partial_shape()).to_shape()
+        if (height, width) != (2, 2):
+            raise RuntimeError(f"only a 2x2 kernel with stride 2 is known, not {height}x{width}")
+        image = ops.transpose(image_nhwc, [0, 3, 1, 2])
+        kernel = ops.transpose(kernel_ohwi, [3, 0, 1, 2])
+        spread = ops.convolution_backprop_data(
+            image, kernel, strides=[2, 2], pads_begin=[0, 0], pads_end=[0, 0], dilations=[1, 1]
+        )
+        return [ops.add(ops.transpose(spread, [0, 2, 3, 1]), bias).output(0)]
+
+    return ConversionExtension("Convolution2DTransposeBias", translate)
