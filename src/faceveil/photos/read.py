@@ -1,0 +1,224 @@
+"""Files to pixels: read one still photo, upright, in sRGB, within limits, or say why not."""
+
+import io
+import stat
+import warnings
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+from PIL import (
+    BmpImagePlugin,
+    Image,
+    ImageFile,
+    JpegImagePlugin,
+    PngImagePlugin,
+    TiffImagePlugin,
+    WebPImagePlugin,
+)
+
+from faceveil.errors import PhotoError, PhotoTooLarge, UnreadablePhoto
+from faceveil.photos.colour import split_alpha, to_srgb
+from faceveil.photos.formats import sniff
+from faceveil.photos.metadata import check_keep, collect_kept
+from faceveil.photos.photo import FORMATS, Encoding, JpegTables, Photo
+from faceveil.photos.tiff import still_page
+from faceveil.photos.walk import BrokenContainer, jpeg_segments, png_chunks, webp_chunks
+
+MAX_PIXELS = 200_000_000  # the largest phone sensors make 200-megapixel photos
+_BYTES_BESIDES_PIXELS = 64 << 20
+_BYTES_PER_PIXEL = 8  # 16 bits, four channels, stored raw
+
+# Called by name: Image.open would try other formats, and make several frames of a JPEG with previews.
+_OPENERS: dict[str, Callable[[io.BytesIO], ImageFile.ImageFile]] = {
+    "JPEG": JpegImagePlugin.JpegImageFile,
+    "PNG": PngImagePlugin.PngImageFile,
+    "WEBP": WebPImagePlugin.WebPImageFile,
+    "TIFF": TiffImagePlugin.TiffImageFile,
+    "BMP": BmpImagePlugin.BmpImageFile,
+}
+_UPRIGHT = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
+_ORIENTATION = 0x0112
+_SIDEWAYS = 5  # from here on, width and height change places
+_LOSSLESS_TIFF = ("raw", "tiff_lzw", "packbits", "tiff_deflate", "tiff_adobe_deflate")
+
+
+def read_photo(path: Path | str, *, max_pixels: int = MAX_PIXELS, keep: Iterable[str] = ()) -> Photo:
+    """Read a still photo; `keep` names metadata that may stay in what is written from it (see KEEPABLE)."""
+    path = Path(path)
+    names = check_keep(keep)
+    return decode_photo(read_bytes(path, max_pixels=max_pixels), path=path, max_pixels=max_pixels, keep=names)
+
+
+def decode_photo(
+    data: bytes, *, path: Path | None = None, max_pixels: int = MAX_PIXELS, keep: Iterable[str] = ()
+) -> Photo:
+    """Decode the bytes of a still photo; errors name `path`."""
+    names = check_keep(keep)
+    name = str(path) if path else "this photo"
+    try:
+        # Decoders warn about odd metadata, which is dropped anyway.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return _decode(data, path, max_pixels, names)
+    except PhotoError as error:
+        raise type(error)(f"{name}: {error}") from error.__cause__
+    except (Image.DecompressionBombError, MemoryError) as error:
+        raise PhotoTooLarge(f"{name}: it does not fit in memory ({error}). Scale it down first.") from error
+    except Exception as error:  # decoders raise all kinds of errors on hostile bytes
+        raise UnreadablePhoto(f"{name}: it is damaged and cannot be decoded ({error}).") from error
+
+
+def read_bytes(path: Path, *, max_pixels: int = MAX_PIXELS) -> bytes:
+    """The bytes of a regular file, if they can be those of a photo under the limit."""
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            kind = "a folder" if stat.S_ISDIR(status.st_mode) else "a pipe, socket or device"
+            raise UnreadablePhoto(f"{path}: it is {kind}, not a photo file.")
+        if status.st_size > max_pixels * _BYTES_PER_PIXEL + _BYTES_BESIDES_PIXELS:
+            raise PhotoTooLarge(
+                f"{path}: {status.st_size:,} bytes are more than any photo under the limit needs."
+            )
+        return path.read_bytes()
+    except OSError as error:
+        raise UnreadablePhoto(f"{path}: it cannot be read ({error.strerror or error}).") from error
+
+
+def _decode(data: bytes, path: Path | None, max_pixels: int, keep: tuple[str, ...]) -> Photo:
+    format = _readable_format(data)
+    page = _check_container(data, format, max_pixels)
+    image = _OPENERS[format](io.BytesIO(data))
+    if page:
+        image.seek(page)
+    _check_size(image.size, max_pixels)
+    if format != "TIFF" and getattr(image, "n_frames", 1) > 1:
+        raise _frames(getattr(image, "n_frames", 1), "frames")
+    compression = str(image.info.get("compression"))
+    image.load()
+
+    # After load, because the TIFF decoder has then turned the picture itself and taken the tag away.
+    orientation = image.getexif().get(_ORIENTATION, 1)
+    kept = collect_kept(image, keep)
+    colour, alpha = split_alpha(image)
+    grey = colour.mode == "L"
+    colour, note = to_srgb(colour, image.info.get("icc_profile"))
+    if orientation in _UPRIGHT:
+        colour = colour.transpose(_UPRIGHT[orientation])
+        alpha = alpha and alpha.transpose(_UPRIGHT[orientation])
+    encoding = Encoding(
+        grey=grey,
+        jpeg=_jpeg_tables(image, orientation) if isinstance(image, JpegImagePlugin.JpegImageFile) else None,
+        lossless=format != "JPEG" and (format != "WEBP" or _is_lossless_webp(data)),
+        tiff_compression=compression if compression in _LOSSLESS_TIFF else "tiff_adobe_deflate",
+        kept=kept,
+    )
+    return Photo(
+        pixels=np.asarray(colour if colour.mode == "RGB" else colour.convert("RGB")),
+        path=path,
+        format=format,
+        alpha=np.asarray(alpha) if alpha else None,
+        encoding=encoding,
+        notes=(note,) if note else (),
+    )
+
+
+def _readable_format(data: bytes) -> str:
+    if not data:
+        raise UnreadablePhoto("it is empty.")
+    format = sniff(data[:64])
+    if format is None:
+        raise UnreadablePhoto(f"it is not a picture that faceveil knows. It reads {', '.join(FORMATS)}.")
+    if format not in FORMATS:
+        raise UnreadablePhoto(f"{format} pictures are not read. Convert it to one of {', '.join(FORMATS)}.")
+    return format
+
+
+def _check_container(data: bytes, format: str, max_pixels: int) -> int:
+    """Refuse what is cut short or holds several pictures; the number of the page to read (0 but for TIFF)."""
+    try:
+        if format == "JPEG":
+            for _ in jpeg_segments(data):
+                pass
+        elif format == "PNG":
+            for chunk in png_chunks(data):
+                if not chunk.intact and chunk.name[0].isupper():
+                    raise UnreadablePhoto(f"it is damaged: the checksum of its {chunk.name} data is wrong.")
+                if (
+                    chunk.name == "acTL"
+                    and (frames := int.from_bytes(data[chunk.start : chunk.start + 4])) > 1
+                ):
+                    raise _frames(frames, "frames")
+        elif format == "WEBP":
+            frames = sum(chunk.name == "ANMF" for chunk in webp_chunks(data))
+            if frames > 1:
+                raise _frames(frames, "frames")
+            _check_size(_webp_size(data), max_pixels)
+        elif format == "TIFF":
+            page, pages = still_page(data)
+            if pages > 1:
+                raise _frames(pages, "pages")
+            return page
+    except BrokenContainer as error:
+        raise UnreadablePhoto(f"it is damaged or cut short: {error}.") from error
+    return 0
+
+
+def _frames(count: int, kind: str) -> UnreadablePhoto:
+    return UnreadablePhoto(
+        f"it holds {count} {kind}; faceveil protects still photos. Save the {kind} one by one."
+    )
+
+
+def _check_size(size_wh: tuple[int, int], max_pixels: int) -> None:
+    width, height = size_wh
+    if width < 1 or height < 1:
+        raise UnreadablePhoto(f"its header says {width}×{height} pixels; a photo has at least one.")
+    if width * height > max_pixels:
+        raise PhotoTooLarge(
+            f"its header says {width}×{height} pixels; the limit is {max_pixels:,}. "
+            "Scale it down, or raise the limit if you trust the file."
+        )
+
+
+def _webp_size(data: bytes) -> tuple[int, int]:
+    """The canvas size, read here because the decoder takes memory for it before it can be asked."""
+    chunk = next(webp_chunks(data), None)
+    body = data[chunk.start : chunk.start + 10] if chunk else b""
+    if len(body) < (5 if chunk and chunk.name == "VP8L" else 10):
+        raise BrokenContainer(12, "no picture chunk")
+    if chunk and chunk.name == "VP8X":
+        return 1 + int.from_bytes(body[4:7], "little"), 1 + int.from_bytes(body[7:10], "little")
+    if chunk and chunk.name == "VP8L":
+        bits = int.from_bytes(body[1:5], "little")
+        return 1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF)
+    return int.from_bytes(body[6:8], "little") & 0x3FFF, int.from_bytes(body[8:10], "little") & 0x3FFF
+
+
+def _is_lossless_webp(data: bytes) -> bool:
+    return any(chunk.name == "VP8L" for chunk in webp_chunks(data))
+
+
+def _jpeg_tables(image: JpegImagePlugin.JpegImageFile, orientation: int) -> JpegTables | None:
+    """The tables for writing upright; None where the components were not grey, or luma and chroma."""
+    if image.mode not in ("L", "RGB") or (image.mode == "RGB" and image.info.get("adobe_transform") == 0):
+        return None
+    sideways = orientation >= _SIDEWAYS and orientation in _UPRIGHT
+    tables = [tuple(image.quantization[layer[3]]) for layer in image.layer]
+    if sideways:
+        tables = [tuple(np.reshape(table, (8, 8)).T.ravel().tolist()) for table in tables]
+    while len(tables) > 1 and tables[-1] == tables[-2]:
+        tables.pop()  # the encoder gives the last table to the components that remain
+    subsampling = JpegImagePlugin.get_sampling(image)
+    # Chroma is never made coarser than it was, so a scheme that cannot be written becomes 4:4:4.
+    if subsampling < 0 or (sideways and subsampling == 1):
+        subsampling = 0
+    return JpegTables(tuple(tables), subsampling, bool(image.info.get("progressive")))
