@@ -1,9 +1,10 @@
-"""Measure W and fit the early exits: python training/exits.py [--steps 1500]
+"""Measure W and fit the early exits: python training/exits.py [--steps 600] [--sizes 64 128 256]
 
-The blocks beyond an exit run at its size on the low wavelet band, with 1×1 kernels only (`early_exit`). Each of their
-pixels is therefore a function of one pixel and the styles, and refitting them is a small regression on random pixels:
-first the output kernel by least squares, then all tail kernels by Adam, on the 1024-px render averaged down.
-Writes src/faceveil/models/data/, prints PSNR on codes that were not fitted. One thread, about 20 minutes.
+The blocks beyond an exit run at its size on the low wavelet band, with 1×1 kernels only (`early_exit`). Each
+of their pixels is therefore a function of one pixel and the styles, and refitting them is a small regression
+on random pixels: first the output kernel by least squares, then all tail kernels by Adam, on the 1024-px
+render averaged down. Writes src/faceveil/models/data/, prints PSNR on codes that were not fitted. One thread,
+about 20 minutes.
 """
 
 import argparse
@@ -18,12 +19,12 @@ from torch.nn import functional as F
 from faceveil.models import mobilestylegan as arrays
 from faceveil.models.generator import CARD, DATA, Generator
 from faceveil.models.runtime import Network, load
+from faceveil.models.store import weights
 from faceveil.models.synthesis import build_graph
 from faceveil.models.torch.mobilestylegan import Convolution, Synthesis
-from faceveil.models.store import weights
 
 SEED = 1
-FITTED_SIZES = (64, 128, 256)
+FITTED_SIZES = (64, 128, 256)  # 512 px is exact without a fit
 
 
 def measure_w(draws: int = 100_000) -> None:
@@ -94,7 +95,9 @@ class Tail:
         for i in range(len(x)):
             pixels = torch.randint(size * size, (4096,), generator=rng)
             with torch.no_grad():
-                row = self.features(x[i : i + 1, :, pixels].float(), wplus[i : i + 1], pixels)[0, :, :, 0].double()
+                row = self.features(x[i : i + 1, :, pixels].float(), wplus[i : i + 1], pixels)[
+                    0, :, :, 0
+                ].double()
             row = torch.cat([row, torch.ones(1, row.shape[1], dtype=torch.float64)])
             gram += row @ row.T
             right += row @ targets[i].flatten(1)[:, pixels].double().T
@@ -120,7 +123,7 @@ class Tail:
             loss.backward()
             optimizer.step()
             schedule.step()
-            if step % 250 == 0:
+            if step % 100 == 0:
                 print(f"  {size} px, step {step}: {10 * np.log10(4 / loss.item()):.2f} dB", flush=True)
 
 
@@ -155,7 +158,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--images", type=int, default=160)
     parser.add_argument("--held-out", type=int, default=32)
-    parser.add_argument("--steps", type=int, default=1500)
+    parser.add_argument("--steps", type=int, default=600)
+    parser.add_argument("--sizes", type=int, nargs="+", default=FITTED_SIZES, choices=FITTED_SIZES)
     options = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(SEED)
@@ -163,7 +167,7 @@ def main() -> None:
     full = arrays.read_synthesis(Path(weights(CARD, "SynthesisNetwork.xml")))
     wplus = mixed_wplus(Generator(), SEED, range(options.images + options.held_out))
     targets = render_targets(full, wplus)
-    for size in FITTED_SIZES:
+    for size in options.sizes:
         fit(full, size, torch.from_numpy(wplus), targets[size], options.held_out, options.steps)
 
 

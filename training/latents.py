@@ -1,4 +1,4 @@
-"""The W+ codes that training draws: each index gives the same code on every machine and after every restart."""
+"""The W+ codes that training draws: an index gives the same code on every machine and after every restart."""
 
 import numpy as np
 

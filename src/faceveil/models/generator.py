@@ -5,8 +5,8 @@
     w = generator.truncate(generator.mapping(z), 0.7)
     images = generator.render(w, size=256)          # 16 × 256 × 256 × 3, RGB uint8
 
-`render` takes W (N × 512) or W+ (N × 23 × 512). A size below 1024 px takes an early exit of the network and costs
-a fraction of the time; docs/generator.md has the figures.
+`render` takes W (N × 512) or W+ (N × 23 × 512). A size below 1024 px takes an early exit of the network and
+costs a fraction of the time; docs/generator.md has the figures.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,10 @@ Images = NDArray[np.uint8]
 
 
 class Generator:
-    """z → W → W+ → RGB. `threads` faces are rendered at a time, each on one thread, so that bytes never vary."""
+    """z → W → W+ → RGB.
+
+    `threads` faces are rendered at a time, each on one thread, so that bytes do not depend on their number.
+    """
 
     def __init__(self, threads: int = 1) -> None:
         if threads < 1:
@@ -110,7 +113,7 @@ def synthesis(size: int = FULL_SIZE) -> Synthesis:
     if not path.exists():  # 512 px is exact without a fit
         return exit_
     with np.load(path) as fitted:
-        return arrays.with_fitted_tail(exit_, {name: np.float32(fitted[name]) for name in fitted})
+        return arrays.with_fitted_tail(exit_, {name: fitted[name].astype(np.float32) for name in fitted})
 
 
 def as_wplus(latents: Floats) -> Floats:

@@ -1,15 +1,16 @@
 """MobileStyleGAN's synthesis network as plain arrays, and its early exits.
 
-Belousov, "MobileStyleGAN: A Lightweight Convolutional Neural Network for High-Fidelity Image Synthesis" (2021).
-The network works on wavelet bands: every block multiplies its input by a style, takes one inverse Haar step to
-twice the side, and runs two modulated separable convolutions. There is no demodulation and the noise is fixed,
-so an image is a plain function of its 23 styles (W+):
+Belousov, "MobileStyleGAN: A Lightweight Convolutional Neural Network for High-Fidelity Image Synthesis"
+(2021). The network works on wavelet bands: every block multiplies its input by a style, takes one inverse
+Haar step to twice the side, and runs two modulated separable convolutions. There is no demodulation and the
+noise is fixed, so an image is a plain function of its 23 styles (W+):
 
     slot 0              the 4-px convolution
     slots 1+3b … 3+3b   block b = 0…6 (8…512 px): up, first and second convolution
     slot 22             the output, 12 channels at 512 px, one Haar step to RGB at 1024 px
 
-Two programs run these arrays: `synthesis.py` (OpenVINO, what users run) and `torch/mobilestylegan.py` (gradients).
+Two programs run these arrays: `synthesis.py` (OpenVINO, what users run) and `torch/mobilestylegan.py`
+(gradients).
 """
 
 from dataclasses import dataclass, replace
@@ -130,9 +131,10 @@ def read_synthesis(xml: Path) -> Synthesis:
 def early_exit(full: Synthesis, size: int) -> Synthesis:
     """The network that renders `size` < 1024 px without growing beyond it.
 
-    An inverse Haar step followed by a 2×2 mean is the low band halved. So the blocks beyond the exit run at its
-    size on that band alone, with each depthwise kernel replaced by its sum and the noise by its local mean. That is
-    exact at 512 px, and close below, where a leaky ReLU stands between; `with_fitted_tail` makes up for most of it.
+    An inverse Haar step followed by a 2×2 mean is the low band halved. So the blocks beyond the exit run at
+    its size on that band alone, with each depthwise kernel replaced by its sum and the noise by its local
+    mean. That is exact at 512 px, and close below, where a leaky ReLU stands between; `with_fitted_tail`
+    makes up for most of it.
     """
     growing = [4 * 2 ** (b + 1) <= size for b in range(BLOCKS)]
     blocks = [
@@ -154,9 +156,7 @@ def with_fitted_tail(network: Synthesis, fitted: dict[str, Floats]) -> Synthesis
     for b, block in enumerate(blocks):
         if not block.grows:
             one, two = (
-                replace(c, **{k: fitted[f"{b}.{i}.{k}"] for k in ("kernel", "bias")})
-                if f"{b}.{i}.kernel" in fitted
-                else c
+                replace(c, kernel=fitted[f"{b}.{i}.kernel"], bias=fitted[f"{b}.{i}.bias"])
                 for i, c in enumerate(block.convolutions)
             )
             blocks[b] = replace(block, convolutions=(one, two))
@@ -180,9 +180,11 @@ def _at_constant_size(block: Block, size: int) -> Block:
 
 def _kernel_sums(convolution: Convolution) -> Floats:
     assert convolution.depthwise is not None  # only the 4-px convolution has none, and it is never an exit
-    return convolution.depthwise.sum(axis=(1, 2, 3))
+    sums: Floats = convolution.depthwise.sum(axis=(1, 2, 3))
+    return sums
 
 
 def _shrink(noise: Floats, size: int) -> Floats:
     step = noise.shape[-1] // size
-    return noise.reshape(1, 1, size, step, size, step).mean(axis=(3, 5))
+    means: Floats = noise.reshape(1, 1, size, step, size, step).mean(axis=(3, 5))
+    return means

@@ -2,8 +2,8 @@
 
 Input `wplus` (N × 23 × 512), output `image` (N × 3 × size × size, RGB in [-1, 1]).
 
-The wavelet bands are never split as one tensor, which costs a fifth of the time on a CPU: the convolution before
-a Haar step is run once per band, and the last Haar step is part of the output kernel.
+The wavelet bands are never split as one tensor, which costs a fifth of the time on a CPU: the convolution
+before a Haar step is run once per band, and the last Haar step is part of the output kernel.
 """
 
 from typing import Any
@@ -83,12 +83,16 @@ def _modulate(x: Node, style: arrays.Style, wplus: Node) -> Node:
 def _spatial(x: Node, convolution: arrays.Convolution) -> Node:
     if convolution.depthwise is None:
         return x
-    return op.group_convolution(x, op.constant(convolution.depthwise[:, None]), [1, 1], [1, 1], [1, 1], [1, 1])
+    return op.group_convolution(
+        x, op.constant(convolution.depthwise[:, None]), [1, 1], [1, 1], [1, 1], [1, 1]
+    )
 
 
 def _finish(x: Node, convolution: arrays.Convolution) -> Node:
     x = op.add(_dense(x, convolution.kernel), op.constant(convolution.noise))
-    return op.prelu(op.add(x, _per_channel(convolution.bias)), op.constant(np.float32([arrays.LEAK])))
+    return op.prelu(
+        op.add(x, _per_channel(convolution.bias)), op.constant(np.array([arrays.LEAK], np.float32))
+    )
 
 
 def _dense(x: Node, kernel: arrays.Floats) -> Node:

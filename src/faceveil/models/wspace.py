@@ -21,12 +21,14 @@ class WSpace:
 
     def whiten(self, w: Floats, components: int = 512) -> Floats:
         """W or W+ (… × 512) to coordinates of unit variance (… × components)."""
-        return (w - self.mean) @ self.axes[:components].T / self.spread[:components]
+        turned = (w - self.mean) @ self.axes[:components].T
+        return (turned / self.spread[:components]).astype(np.float32)
 
     def unwhiten(self, coordinates: Floats) -> Floats:
         """Back to W or W+."""
         components = coordinates.shape[-1]
-        return self.mean + (coordinates * self.spread[:components]) @ self.axes[:components]
+        scaled = coordinates * self.spread[:components]
+        return (self.mean + scaled @ self.axes[:components]).astype(np.float32)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""MobileStyleGAN's synthesis in torch: W+ (N × 23 × 512) → RGB in [-1, 1] (N × 3 × size × size), with gradients."""
+"""MobileStyleGAN's synthesis in torch: W+ (N × 23 × 512) → RGB in [-1, 1] (N × 3 × size × size)."""
 
 import numpy as np
 import torch
@@ -76,7 +76,8 @@ class Synthesis(nn.Module):
         x = self.first(self.constant.expand(len(wplus), -1, -1, -1), wplus)
         for block in self.blocks:
             x = block(x, wplus)
-        return x * self.style(wplus)
+        features: Tensor = x * self.style(wplus)
+        return features
 
     def forward(self, wplus: Tensor) -> Tensor:
         rgb = F.conv2d(self.features(wplus), self.kernel, self.bias)
@@ -84,9 +85,9 @@ class Synthesis(nn.Module):
 
 
 def haar_up(bands: Tensor) -> Tensor:
-    """One inverse Haar step. Channels hold the low bands of all outputs, then three high bands for each output."""
+    """One inverse Haar step. Channels: the low bands of all outputs, then three high bands of each."""
     low, high = bands.tensor_split([bands.shape[1] // 4], dim=1)
-    rows, columns, diagonal = high.unflatten(1, (-1, 3)).unbind(2)
+    rows, columns, diagonal = high.reshape(len(high), -1, 3, *high.shape[2:]).unbind(2)
     above, below = low + rows, low - rows
     left, right = columns + diagonal, columns - diagonal
     corners = torch.stack([above + left, above - left, below + right, below - right], dim=2)
