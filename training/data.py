@@ -90,10 +90,14 @@ class RealFaces:
         inputs = [degrade(shrink(face, INPUT_SIZE), rng) for face in faces]
         return self._batch(inputs, faces, masks, size)
 
-    def held_out(self, set_: str, count: int, size: int) -> Batch:
-        """Clean photos of people that were not trained on, one of each."""
+    def one_of_each(self, set_: str) -> list[int]:
+        """One photo of each person that is held out."""
         people = {self.records[i]["person"]: i for i in reversed(self._indices(set_, held_out=True))}
-        chosen = sorted(people.values())[:count]
+        return sorted(people.values())
+
+    def held_out(self, set_: str, count: int, size: int) -> Batch:
+        """Clean photos of people that were not trained on."""
+        chosen = self.one_of_each(set_)[:count]
         faces = [self.images[i] for i in chosen]
         inputs = [shrink(face, INPUT_SIZE) for face in faces]
         return self._batch(inputs, faces, [self.masks[i] for i in chosen], size)

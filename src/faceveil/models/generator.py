@@ -71,7 +71,7 @@ class Generator:
     def render_each(self, latents: Floats, size: int = FULL_SIZE) -> Iterator[Images]:
         """The images one by one in order, in memory that does not grow with their number."""
         wplus = as_wplus(latents)
-        compiled = self._network(size)
+        compiled = self.compiled(size)
         requests = [compiled.create_infer_request() for _ in range(min(self.threads, len(wplus)))]
         try:
             for index, latent in enumerate(wplus):
@@ -85,7 +85,8 @@ class Generator:
             for request in requests:
                 request.wait()
 
-    def _network(self, size: int) -> Any:
+    def compiled(self, size: int) -> Any:
+        """OpenVINO's compiled network for this size, made once."""
         check_size(size)
         if size not in self._compiled:
             from faceveil.models.synthesis import as_pixels, build_graph

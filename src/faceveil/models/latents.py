@@ -57,7 +57,7 @@ class Latents:
 def read_latents(path: Path) -> Latents:
     """Read such a file; anything else is refused with what is wrong about it."""
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             latents, names, errors = (stored[key] for key in KEYS)
     except FileNotFoundError as error:
         raise UsageError(
