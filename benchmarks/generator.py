@@ -1,8 +1,8 @@
 """What a face costs at each size: python benchmarks/generator.py [--runs 7]
 
-CPU milliseconds on one thread (the least of several interleaved runs, so that a busy machine disturbs little), the
-ratio to the graph as it is distributed, the overhead of `Generator.render_each` over the bare network, and the PSNR
-of each exit against the full render averaged down, on codes that were not fitted.
+CPU milliseconds on one thread (the least of several interleaved runs, so that a busy machine disturbs
+little), the ratio to the graph as it is distributed, the overhead of `Generator.render_each` over the bare
+network, and the PSNR of each exit against the full render averaged down, on codes that were not fitted.
 """
 
 import argparse
