@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from faceveil.cli import leaks, models, render_latents, sample
+from faceveil.cli import doctor, leaks, models, render_latents, sample
 
 app = typer.Typer(
     name="faceveil",
@@ -20,6 +20,7 @@ app = typer.Typer(
 )
 app.add_typer(models.app, name="models")
 app.command("leaks")(leaks.leaks)
+app.command("doctor")(doctor.doctor)
 app.command("sample")(sample.sample)
 app.command("render")(render_latents.render)
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str, int, int], None]  # what, bytes so far, bytes in all
 
-CHUNK = 1 << 18
 ATTEMPTS = 4
 IDENTITY = {"Accept-Encoding": "identity"}  # a Range counts the bytes of the file, not of a compressed answer
 
@@ -111,7 +110,7 @@ class Index:
             if done and not _continues_at(answer, done):
                 done = 0  # the server sends the whole file again
             with part.open("ab" if done else "wb") as file:
-                for chunk in answer.iter_bytes(CHUNK):
+                for chunk in answer.iter_raw():  # as it arrives, so that a break loses nothing
                     done += len(chunk)
                     if done > wanted.size:
                         part.unlink()

@@ -3,8 +3,8 @@
     network = load("facemesh.468")
     points, score = network(batch)
 
-f32 is exact and the default. bf16 is a hint that only CPUs with bf16 units (AVX512_BF16, AMX) follow; on others
-the engine computes in f32 all the same (measured: the same bits at the same speed), so nothing here asks for it.
+f32 is exact and the default. bf16 is a hint that only CPUs with bf16 units (AVX512_BF16, AMX) follow; others
+compute in f32 all the same (measured: the same bits at the same speed), so nothing here asks for it.
 """
 
 import sys

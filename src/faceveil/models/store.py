@@ -15,15 +15,16 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import platformdirs
-from filelock import FileLock
 
 from faceveil.errors import HashMismatch, StoreUnusable, WeightsUnavailable
 from faceveil.models.archive import extract
 from faceveil.models.cards import Card, Distribution, Member, all_cards, card
-from faceveil.models.index import Index, Location, Progress
+
+if TYPE_CHECKING:
+    from faceveil.models.index import Index, Location, Progress
 
 PACKAGE = Path(__file__).parent.parent
 
@@ -99,7 +100,7 @@ class Store:
                 )
         return self._place(entry, wanted)
 
-    def pull(self, card_ids: Iterable[str], progress: Progress | None = None) -> list[Card]:
+    def pull(self, card_ids: Iterable[str], progress: "Progress | None" = None) -> list[Card]:
         """Make these cards' files present and whole; the cards that had to be fetched."""
         wanted = [self.card(card_id) for card_id in dict.fromkeys(card_ids)]
         lacking = [entry for entry in wanted if self.check(entry).state != "ok"]
@@ -133,15 +134,17 @@ class Store:
     def _place(self, entry: Card, member: Member) -> Path:
         return PACKAGE / member.path if entry.shipped else self.folder(entry) / member.name
 
-    def _fetch(self, entry: Card, wanted: Distribution, progress: Progress | None) -> None:
+    def _fetch(self, entry: Card, wanted: Distribution, progress: "Progress | None") -> None:
+        from filelock import FileLock
+
         with self._named_errors(entry, wanted):
             for folder in ("weights", "downloads", "locks"):
                 (self.home / folder).mkdir(parents=True, exist_ok=True)
             with FileLock(self.home / "locks" / f"{wanted.filename}.lock"):
                 if self.check(entry).state == "ok":  # another process was faster
                     return
-                archive = self._obtain(wanted, progress)
                 try:
+                    archive = self._obtain(wanted, progress)
                     # Every card of this file at once, so that it is downloaded once.
                     for other in self.table.values():
                         if other.distribution == wanted:
@@ -149,8 +152,10 @@ class Store:
                 finally:
                     (self.home / "downloads" / wanted.filename).unlink(missing_ok=True)
 
-    def _obtain(self, wanted: Distribution, progress: Progress | None) -> Path:
+    def _obtain(self, wanted: Distribution, progress: "Progress | None") -> Path:
         """A file with the pinned hash: where it lies on this machine, or downloaded."""
+        from faceveil.models.index import Index  # an HTTP client: only for those who download
+
         index = Index()
         try:
             for where in index.locate(wanted):
@@ -169,7 +174,7 @@ class Store:
         raise WeightsUnavailable("; ".join(index.reasons) or "no index or folder offers it")
 
     def _download(
-        self, index: Index, where: Location, wanted: Distribution, progress: Progress | None
+        self, index: "Index", where: "Location", wanted: Distribution, progress: "Progress | None"
     ) -> Path:
         part = self.home / "downloads" / f"{wanted.filename}.part"
         resumed = part.exists()

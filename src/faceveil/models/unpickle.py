@@ -3,7 +3,7 @@
 A pickle is a program: it can name any importable object, call it, and set attributes. So before anything is
 loaded, its operations are scanned: those that weights never use (INST, OBJ, NEWOBJ, EXT, …), lengths and memo
 numbers beyond the file are refused. Then a reader runs that knows only the names listed here. None of them is
-the real thing: each stands for a small inert object of this file, which can only be called to describe an array
+the real thing: each stands for an inert object of this file, which can only be called to describe an array
 and whose state cannot be set to anything else. What comes out is plain: dicts, lists, numbers, numpy arrays.
 """
 
@@ -50,7 +50,7 @@ OPERATIONS = frozenset(
 
 
 def read_torch(path: Path | str) -> dict[str, Array]:
-    """The tensors of a torch state dict by name, from a zip file (torch 1.6 and later) or the older stream."""
+    """The tensors of a torch state dict by name, from a zip file (torch 1.6 and later) or an older one."""
     path = Path(path)
     with _named(path):
         found = _torch_zip(path) if zipfile.is_zipfile(path) else _torch_stream(path)

@@ -1,0 +1,91 @@
+"""The recognisers on real faces: the 40 people of ORL, found and aligned as in the benchmark."""
+
+import importlib.util
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from faceveil.errors import UsageError
+from faceveil.models import weights
+from faceveil.models.recognizers import RECOGNIZERS, TEMPLATES, dlib_chip, recognizer
+
+PEOPLE, PHOTOS = 5, 2
+
+
+def benchmark():
+    path = Path(__file__).parents[2] / "benchmarks" / "recognizers.py"
+    spec = importlib.util.spec_from_file_location("recognizers_benchmark", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def faces():
+    """Photos with room around the head, their five points, and who they show."""
+    folder, found = weights("orl.faces"), []
+    for person in range(1, PEOPLE + 1):
+        for photo in range(1, PHOTOS + 1):
+            grey = cv2.imread(str(folder / f"s{person}" / f"{photo}.pgm"), cv2.IMREAD_GRAYSCALE)
+            padded = cv2.copyMakeBorder(grey, 24, 24, 34, 34, cv2.BORDER_REPLICATE)
+            image = cv2.cvtColor(cv2.resize(padded, None, fx=2, fy=2), cv2.COLOR_GRAY2RGB)
+            found.append((image, benchmark().five_points(image), person))
+    return found
+
+
+@pytest.mark.parametrize("name", RECOGNIZERS)
+def test_one_person_s_photos_are_nearer_than_two_people_s(name, faces):
+    judge, bench = recognizer(name), benchmark()
+    rows = judge.embed(np.stack([bench.align(image, points, judge) for image, points, _ in faces]))
+    people = np.array([person for *_, person in faces])
+    distances = judge.distance(rows[:, None], rows[None])
+    same = people[:, None] == people[None]
+    apart, others = distances[same & ~np.eye(len(rows), dtype=bool)], distances[~same]
+    assert np.mean(apart[:, None] < others[None]) > 0.97, "the area under the curve"
+    # The threshold was measured on colour photos; small grey ones lie closer together.
+    assert np.mean(judge.matches(rows[:, None], rows[None]) == same) > 0.8
+
+
+def test_dlib_s_own_chip_and_the_template_agree(faces):
+    judge, bench = recognizer("dlib-resnet.v1"), benchmark()
+    image, points, _ = faces[0]
+    own = judge.embed(dlib_chip(image, points)[None])
+    ours = judge.embed(bench.align(image, points, judge)[None])
+    assert judge.distance(own, ours)[0] < judge.threshold / 2
+
+
+@pytest.mark.parametrize("name", ["mobilenet.facelib", "mobilefacenet.facesdk"])
+def test_cosine_embeddings_have_length_one_and_do_not_depend_on_their_company(name):
+    judge = recognizer(name)
+    crops = np.random.default_rng(0).integers(0, 255, (3, 112, 112, 3), dtype=np.uint8)
+    rows = judge.embed(crops)
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, rtol=1e-5)
+    np.testing.assert_array_equal(judge.embed(crops[1:2])[0], rows[1])
+    np.testing.assert_allclose(judge.distance(rows, rows), 0, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", RECOGNIZERS)
+def test_a_recogniser_states_what_was_measured(name):
+    judge = recognizer(name)
+    assert judge.template in TEMPLATES
+    assert judge.operating.accuracy > 0.97
+    assert 0 < judge.false_match_rate < 0.03
+    rates = sorted(judge.operating.at_rate)
+    thresholds = [judge.operating.at_rate[rate] for rate in rates]
+    assert len(rates) >= 3 and thresholds == sorted(thresholds)
+    assert judge.embed(np.zeros((0, judge.size, judge.size, 3), np.uint8)).shape == (0, 128)
+
+
+@pytest.mark.parametrize(
+    "crops", [np.zeros((1, 64, 64, 3), np.uint8), np.zeros((1, 112, 112, 3), np.float32)]
+)
+def test_crops_of_another_kind_are_refused(crops):
+    with pytest.raises(UsageError, match="arcface-112"):
+        recognizer("mobilenet.facelib").embed(crops)
+
+
+def test_an_unknown_recogniser_lists_the_known():
+    with pytest.raises(UsageError, match=r"dlib-resnet\.v1"):
+        recognizer("facenet")
