@@ -12,31 +12,19 @@ import numpy as np
 import torch
 from data import RealFaces, to_tensor
 
-from faceveil.models import weights
 from faceveil.models.generator import Generator
+from faceveil.models.recognizers import dlib_chip, recognizer
 from faceveil.models.torch.encoder import INPUT_SIZE, Encoder
 from faceveil.models.torch.lpips import Lpips
 
 SIZE = 256
-FACE_BOX = (0.22, 0.30, 0.78, 0.86)  # where a detector's box lies in an FFHQ crop
+# Eyes, nose and mouth corners: the mean of YuNet's points on FFHQ.
+FFHQ_POINTS = np.array([[0.380, 0.469], [0.619, 0.471], [0.495, 0.616], [0.391, 0.725], [0.605, 0.727]])
 
 
-class DlibDistance:
-    """The distance of two aligned faces in dlib's 128 dimensions."""
-
-    def __init__(self) -> None:
-        import dlib
-
-        self.dlib = dlib
-        self.points = dlib.shape_predictor(str(weights("dlib-shape.5")))
-        self.network = dlib.face_recognition_model_v1(str(weights("dlib-resnet.v1")))
-
-    def embed(self, face: np.ndarray) -> np.ndarray:
-        box = self.dlib.rectangle(*(int(edge * face.shape[0]) for edge in FACE_BOX))
-        return np.array(self.network.compute_face_descriptor(face, self.points(face, box)))
-
-    def __call__(self, one: np.ndarray, other: np.ndarray) -> float:
-        return float(np.linalg.norm(self.embed(one) - self.embed(other)))
+def embed(face: np.ndarray) -> np.ndarray:
+    """dlib's 128 numbers; its own predictor finds the points near where they lie in an FFHQ crop."""
+    return recognizer("dlib-resnet.v1").embed(dlib_chip(face, SIZE * FFHQ_POINTS)[None])[0]
 
 
 def load_encoder(path: Path) -> Encoder:
@@ -53,8 +41,9 @@ def evaluate(encoder: Encoder, faces: list[np.ndarray]) -> tuple[dict[str, float
     wplus = np.concatenate([encoder(to_tensor([image])).numpy() for image in inputs])
     full = Generator().render_each(wplus)
     renders = [cv2.resize(image, (SIZE, SIZE), interpolation=cv2.INTER_AREA) for image in full]
-    distance, lpips = DlibDistance(), Lpips("alexnet")
-    identity = np.array([distance(face, render) for face, render in zip(faces, renders, strict=True)])
+    lpips = Lpips("alexnet")
+    pairs = zip(faces, renders, strict=True)
+    identity = np.array([np.linalg.norm(embed(face) - embed(render)) for face, render in pairs])
     looks = [
         lpips(2 * to_tensor([face]) - 1, 2 * to_tensor([render]) - 1).item()
         for face, render in zip(faces, renders, strict=True)

@@ -44,7 +44,7 @@ class Convolution(nn.Module):
             x = F.conv2d(x, self.kernel, padding=1)
         x = x * (squares + 1e-8).rsqrt()[:, :, None, None] + self.noise
         x = GAIN * F.leaky_relu(x + self.bias[:, None, None], LEAK)
-        return x if self.clamp is None else x.clamp(-self.clamp * GAIN, self.clamp * GAIN)
+        return x if self.clamp is None else x.clamp(-self.clamp, self.clamp)
 
 
 class ToRgb(nn.Module):
