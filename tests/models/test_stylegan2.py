@@ -9,10 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from typer.testing import CliRunner
 
-from faceveil.errors import UnsafePickle, WeightsError
+from faceveil.cli import app
+from faceveil.errors import UnsafePickle, UsageError, WeightsError
 from faceveil.models.stylegan2 import read_stylegan2
 from faceveil.models.torch.stylegan2 import StyleGan2
+from faceveil.photos import read_photo
 
 ORACLE = "draggan==1.1.6"
 
@@ -97,3 +100,31 @@ def test_a_file_that_is_no_checkpoint_is_refused_by_name(tmp_path: Path, name: s
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(WeightsError, match="not a file"):
         read_stylegan2(tmp_path / "none.pkl")
+
+
+def test_sample_draws_from_a_checkpoint_of_the_users_own(checkpoints: Path, tmp_path: Path) -> None:
+    network = ["--generator", "stylegan2", "--weights", str(checkpoints / "authors-None.pkl"), "--seed", "1"]
+    for size, folder in (("32", "full"), ("16", "half")):
+        CliRunner().invoke(
+            app,
+            ["sample", "2", "-o", str(tmp_path / folder), "--size", size, *network],
+            catch_exceptions=False,
+        )
+    full, half = (read_photo(tmp_path / folder / "face-0001.png").pixels for folder in ("full", "half"))
+    assert full.shape == (32, 32, 3) and half.shape == (16, 16, 3)
+    means = full.reshape(16, 2, 16, 2, 3).mean(axis=(1, 3))
+    unclipped = (full.reshape(16, 2, 16, 2, 3) % 255 != 0).all(axis=(1, 3))
+    assert np.abs(means - half)[unclipped].max() <= 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--generator", "stylegan2"], "--weights FILE"),
+        (["--generator", "biggan"], "mobilestylegan and stylegan2"),
+        (["--weights", "x.pkl"], "--generator stylegan2"),
+    ],
+)
+def test_a_generator_that_is_not_fully_named_is_refused(tmp_path: Path, arguments, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        CliRunner().invoke(app, ["sample", "1", "-o", str(tmp_path), *arguments], catch_exceptions=False)

@@ -1,9 +1,12 @@
 """faceveil sample: faces of nobody."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from faceveil.models.mobilestylegan import Floats
 
 
 def sample(
@@ -11,17 +14,24 @@ def sample(
     output: Annotated[Path, typer.Option("-o", "--output", help="The folder to write to.")],
     seed: Annotated[
         int | None,
-        typer.Option(
-            min=0, help="The same seed gives the same faces. Without one, nobody can draw them again."
-        ),
+        typer.Option(min=0, help="The same seed draws the same faces; without one, nobody can."),
     ] = None,
-    size: Annotated[int, typer.Option(help="Side in pixels: 64, 128, 256, 512 or 1024.")] = 1024,
+    size: Annotated[
+        int | None, typer.Option(help="Side in pixels: 64, 128, 256, 512 or 1024 (the default).")
+    ] = None,
     truncation: Annotated[
         float, typer.Option(min=0, max=1, help="1: every face the generator knows; less: more usual faces.")
     ] = 0.7,
     latents: Annotated[
         Path | None, typer.Option(help="Also write the faces' W+ to this .npz, for `faceveil render`.")
     ] = None,
+    generator: Annotated[str, typer.Option(help="mobilestylegan, or stylegan2 with --weights.")] = (
+        "mobilestylegan"
+    ),
+    weights: Annotated[
+        Path | None, typer.Option(help="Your StyleGAN2 checkpoint: the authors' .pkl, or a .pt with g_ema.")
+    ] = None,
+    device: Annotated[str, typer.Option(help="Where stylegan2 runs: cpu or cuda.")] = "cpu",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that exist.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")] = False,
 ) -> None:
@@ -29,17 +39,28 @@ def sample(
     import numpy as np
 
     from faceveil.cli.render_latents import print_written, write_faces
-    from faceveil.models.generator import Generator, as_wplus, check_size
+    from faceveil.models.generator import open_generator
+
+    drawing = open_generator(generator, weights, device)
+    # Without a seed numpy asks the operating system.
+    z = drawing.sample_z(count, np.random.default_rng(seed))
+    w = drawing.truncate(drawing.mapping(z), truncation)
+    images = drawing.render_each(w, drawing.size if size is None else size)
+    names = [f"face-{number:0{max(4, len(str(count - 1)))}d}" for number in range(count)]
+    if latents is not None:
+        _write_latents(latents, w, names, generator, overwrite)
+    print_written(write_faces(names, images, output, overwrite), as_json)
+
+
+def _write_latents(path: Path, w: "Floats", names: list[str], generator: str, overwrite: bool) -> None:
+    import numpy as np
+
+    from faceveil.errors import UsageError
+    from faceveil.models.generator import as_wplus
     from faceveil.models.latents import Latents
     from faceveil.photos import write_bytes
 
-    check_size(size)
-    generator = Generator()
-    # Without a seed numpy asks the operating system.
-    z = generator.sample_z(count, np.random.default_rng(seed))
-    wplus = as_wplus(generator.truncate(generator.mapping(z), truncation))
-    names = tuple(f"face-{number:0{max(4, len(str(count - 1)))}d}" for number in range(count))
-    drawn = Latents(wplus, names, np.full(count, np.nan, np.float32))
-    if latents is not None:
-        write_bytes(drawn.to_bytes(), latents, overwrite=overwrite)
-    print_written(write_faces(drawn, output, size, overwrite), as_json)
+    if generator != "mobilestylegan":
+        raise UsageError("--latents holds codes of mobilestylegan, which is what `faceveil render` renders.")
+    nothing = np.full(len(names), np.nan, np.float32)
+    write_bytes(Latents(as_wplus(w), tuple(names), nothing).to_bytes(), path, overwrite=overwrite)

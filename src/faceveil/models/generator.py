@@ -9,10 +9,11 @@
 costs a fraction of the time; docs/generator.md has the figures.
 """
 
+import os
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,11 +30,43 @@ DATA = Path(__file__).with_name("data")
 Images = NDArray[np.uint8]
 
 
+class FaceGenerator(Protocol):
+    """What every generator can do, whichever network it runs."""
+
+    @property
+    def size(self) -> int:
+        """The side of the largest image, in pixels."""
+
+    def sample_z(self, count: int, rng: np.random.Generator) -> Floats: ...
+    def mapping(self, z: Floats) -> Floats: ...
+    def truncate(self, w: Floats, psi: float) -> Floats: ...
+    def render_each(self, latents: Floats, size: int) -> Iterator[Images]: ...
+
+
+def open_generator(
+    name: str = "mobilestylegan", weights_file: Path | None = None, device: str = "cpu"
+) -> FaceGenerator:
+    """`mobilestylegan` on all cores, or `stylegan2` from the user's own file, which needs torch."""
+    if name == "mobilestylegan":
+        if weights_file is not None:
+            raise UsageError("mobilestylegan has its own weights; --weights goes with --generator stylegan2.")
+        return Generator(threads=_cores())
+    if name != "stylegan2":
+        raise UsageError(f"no generator is named {name!r}. There are mobilestylegan and stylegan2.")
+    if weights_file is None:
+        raise UsageError("stylegan2 needs your checkpoint: --weights FILE (.pkl or .pt).")
+    from faceveil.models.torch.stylegan2_generator import StyleGan2Generator
+
+    return StyleGan2Generator(weights_file, device)
+
+
 class Generator:
     """z → W → W+ → RGB.
 
     `threads` faces are rendered at a time, each on one thread, so that bytes do not depend on their number.
     """
+
+    size = FULL_SIZE
 
     def __init__(self, threads: int = 1) -> None:
         if threads < 1:
@@ -71,7 +104,10 @@ class Generator:
     def render_each(self, latents: Floats, size: int = FULL_SIZE) -> Iterator[Images]:
         """The images one by one in order, in memory that does not grow with their number."""
         wplus = as_wplus(latents)
-        compiled = self.compiled(size)
+        check_size(size)
+        return self._render_each(wplus, self.compiled(size))
+
+    def _render_each(self, wplus: Floats, compiled: Any) -> Iterator[Images]:
         requests = [compiled.create_infer_request() for _ in range(min(self.threads, len(wplus)))]
         try:
             for index, latent in enumerate(wplus):
@@ -87,7 +123,6 @@ class Generator:
 
     def compiled(self, size: int) -> Any:
         """OpenVINO's compiled network for this size, made once."""
-        check_size(size)
         if size not in self._compiled:
             from faceveil.models.synthesis import as_pixels, build_graph
 
@@ -135,6 +170,11 @@ def check_size(size: int) -> None:
     if size not in SIZES:
         offered = ", ".join(map(str, SIZES))
         raise UsageError(f"the generator renders {offered} px, not {size}. Render larger and scale down.")
+
+
+def _cores() -> int:
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 def _result(request: Any) -> Images:
