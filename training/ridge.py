@@ -9,7 +9,7 @@ from faceveil.models.mobilestylegan import SLOTS
 from faceveil.models.torch.encoder import COORDINATES, RANK, Encoder
 from faceveil.models.wspace import w_space
 
-PENALTIES = (0.03, 0.3)  # times the number of pairs
+PENALTIES = (0.3, 1.0, 3.0)  # times the number of pairs
 MOST_PAIRS = 12_000
 
 

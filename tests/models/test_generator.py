@@ -11,8 +11,8 @@ from faceveil.models.runtime import Network
 from faceveil.models.synthesis import build_graph
 from faceveil.models.wspace import w_space
 
-# Measured on other codes by training/exits.py, less half a decibel; 512 px is exact.
-LEAST_PSNR = {64: 29.0, 128: 31.0, 256: 35.0, 512: 100.0}
+# What these four faces reach, less half a decibel; 512 px is exact.
+LEAST_PSNR = {64: 31.0, 128: 32.9, 256: 36.5, 512: 100.0}
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def full_graph() -> Network:
 
 @pytest.fixture(scope="module")
 def full_render(full_graph: Network, w: np.ndarray) -> np.ndarray:
-    return full_graph(as_wplus(w[:2]))[0]
+    return np.concatenate([full_graph(code[None])[0] for code in as_wplus(w)])
 
 
 def psnr(image: np.ndarray, truth: np.ndarray) -> float:
@@ -48,21 +48,21 @@ def mean_pool(images: np.ndarray, size: int) -> np.ndarray:
 
 def test_one_w_in_every_slot_gives_the_image_of_the_shipped_graph(w, full_render) -> None:
     shipped = runtime.load(CARD, member="SynthesisNetwork.xml")
-    for code, render in zip(w[:2], full_render, strict=True):
+    for code, render in zip(w[:2], full_render[:2], strict=True):
         assert np.abs(shipped(code[None])[0][0] - render).max() < 1e-4
 
 
 @pytest.mark.parametrize("size", [64, 128, 256, 512])
 def test_an_early_exit_is_the_full_image_made_smaller(size: int, w, full_render) -> None:
-    exit_ = Network(build_graph(synthesis(size)))(as_wplus(w[:2]))[0]
-    for image, truth in zip(exit_, mean_pool(full_render, size), strict=True):
-        assert psnr(image, truth) > LEAST_PSNR[size]
+    exit_ = Network(build_graph(synthesis(size)))(as_wplus(w))[0]
+    values = [psnr(*pair) for pair in zip(exit_, mean_pool(full_render, size), strict=True)]
+    assert np.mean(values) > LEAST_PSNR[size]
 
 
 @pytest.mark.parametrize("size", [64, 128, 256])
 def test_the_fit_of_an_exit_is_better_than_what_is_derived(size: int, w, full_render) -> None:
-    derived = Network(build_graph(early_exit(synthesis(), size)))(as_wplus(w[:2]))[0]
-    fitted = Network(build_graph(synthesis(size)))(as_wplus(w[:2]))[0]
+    derived = Network(build_graph(early_exit(synthesis(), size)))(as_wplus(w))[0]
+    fitted = Network(build_graph(synthesis(size)))(as_wplus(w))[0]
     truth = mean_pool(full_render, size)
     assert psnr(fitted, truth) > psnr(derived, truth) + 1
 
