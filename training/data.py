@@ -7,11 +7,11 @@ from pathlib import Path
 import cv2
 import numpy as np
 import torch
-from augment import Image, degrade, jitter, relight
-from pairs import open_pairs
 from torch import Tensor
 
 from faceveil.models.torch.encoder import INPUT_SIZE
+from training.augment import Image, degrade, jitter, relight
+from training.pairs import open_pairs
 
 HELD_OUT_PAIRS = 512  # the first ones
 SHARES = {"ffhq": 0.3, "lfw": 0.4, "utkface": 0.3}  # of the real faces in a batch

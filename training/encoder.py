@@ -1,4 +1,4 @@
-"""Train the encoder: python training/encoder.py PAIRS RUN [--hours 6]
+"""Train the encoder: python -m training.encoder PAIRS RUN [--hours 6]
 
 PAIRS is the folder of `pairs.py` and `real_faces.py`; RUN holds checkpoint.pt, log.csv and encoder.npz (the
 averaged weights in half precision). A run that was stopped goes on from its checkpoint. `README.md` has the
@@ -13,12 +13,12 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from data import Batch, GeneratedFaces, RealFaces
-from losses import ImageLoss, StyleLoss
-from ridge import fit_ridge
 from torch import Tensor
 
 from faceveil.models.torch.encoder import Encoder
+from training.data import Batch, GeneratedFaces, RealFaces
+from training.losses import ImageLoss, StyleLoss
+from training.ridge import fit_ridge
 
 WEIGHTS = {"pixels": 1.0, "lpips": 0.8, "identity": 0.5}
 AVERAGE = 0.998

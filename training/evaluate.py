@@ -1,4 +1,4 @@
-"""How well the encoder finds people it never saw: python training/evaluate.py PAIRS WEIGHTS.npz [--faces 60]
+"""How well the encoder finds people it never saw: python -m training.evaluate PAIRS WEIGHTS.npz [--faces 60]
 
 Original → full render, both at 256 px: the distance of dlib's recogniser (which took no part in training),
 the share under its threshold 0.6, LPIPS (AlexNet). Held-out FFHQ faces and LFW people, one photo of each.
@@ -10,12 +10,12 @@ from pathlib import Path
 import cv2
 import numpy as np
 import torch
-from data import RealFaces, to_tensor
 
 from faceveil.models.generator import Generator
 from faceveil.models.recognizers import dlib_chip, recognizer
 from faceveil.models.torch.encoder import INPUT_SIZE, Encoder
 from faceveil.models.torch.lpips import Lpips
+from training.data import RealFaces, to_tensor
 
 SIZE = 256
 # Eyes, nose and mouth corners: the mean of YuNet's points on FFHQ.

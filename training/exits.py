@@ -1,4 +1,4 @@
-"""Measure W and fit the early exits: python training/exits.py [--steps 600] [--sizes 64 128 256]
+"""Measure W and fit the early exits: python -m training.exits [--steps 600] [--sizes 64 128 256]
 
 The blocks beyond an exit run at its size on the low wavelet band, with 1×1 kernels only (`early_exit`). Each
 of their pixels is therefore a function of one pixel and the styles, and refitting them is a small regression
@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from latents import mixed_wplus
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -22,6 +21,7 @@ from faceveil.models.runtime import Network, load
 from faceveil.models.store import weights
 from faceveil.models.synthesis import build_graph
 from faceveil.models.torch.mobilestylegan import Convolution, Synthesis
+from training.latents import mixed_wplus
 
 SEED = 1
 FITTED_SIZES = (64, 128, 256)  # 512 px is exact without a fit

@@ -1,4 +1,4 @@
-"""Render (image, W+) pairs: python training/pairs.py DIR [--count 40000] [--worker 0 --workers 2]
+"""Render (image, W+) pairs: python -m training.pairs DIR [--count 40000] [--worker 0 --workers 2]
 
     DIR/images.npy    count × 128 × 128 × 3   uint8, RGB
     DIR/latents.npy   count × 23 × 512        float16, W+
@@ -12,12 +12,12 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from latents import mixed_wplus
 from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
 from faceveil.models.generator import Generator
 from faceveil.models.mobilestylegan import SLOTS, STYLE_DIM
+from training.latents import mixed_wplus
 
 SIZE = 128
 SEED = 2

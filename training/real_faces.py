@@ -1,4 +1,4 @@
-"""Real faces in FFHQ's alignment, with people kept apart: python training/real_faces.py DATA DIR
+"""Real faces in FFHQ's alignment, with people kept apart: python -m training.real_faces DATA DIR
 
     DIR/real.npy      count × 256 × 256 × 3   uint8, RGB; beyond the photo's border its last pixels repeat
     DIR/mask.npy      count × 64 × 64         uint8, the share of each cell that lies in the photo, of 255

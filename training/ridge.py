@@ -2,12 +2,12 @@
 
 import numpy as np
 import torch
-from data import HELD_OUT_PAIRS, GeneratedFaces, to_tensor
-from losses import StyleLoss
 
 from faceveil.models.mobilestylegan import SLOTS
 from faceveil.models.torch.encoder import COORDINATES, RANK, Encoder
 from faceveil.models.wspace import w_space
+from training.data import HELD_OUT_PAIRS, GeneratedFaces, to_tensor
+from training.losses import StyleLoss
 
 PENALTIES = (0.3, 1.0, 3.0)  # times the number of pairs
 MOST_PAIRS = 12_000

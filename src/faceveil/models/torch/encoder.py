@@ -10,16 +10,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from faceveil.models.encoder import COORDINATES, GRIDS, INPUT_SIZE, THUMBNAIL
 from faceveil.models.mobilestylegan import SLOTS, Floats
 from faceveil.models.torch.mobilenet import MobileNetV2
 from faceveil.models.wspace import w_space
 
-INPUT_SIZE = 128
-COORDINATES = 300  # hold 96 % of the variance of W
 RANK = 512
-GRIDS = (8, 8, 4, 2)  # to which the four maps are pooled
-THUMBNAIL = 16
 FEATURES = 24 * 64 + 32 * 64 + 96 * 16 + 320 * 4 + 3 * THUMBNAIL**2
+
+
+__all__ = ["COORDINATES", "INPUT_SIZE", "RANK", "Encoder"]
 
 
 class Encoder(nn.Module):

@@ -7,10 +7,9 @@ Sandler et al., "MobileNetV2: Inverted Residuals and Linear Bottlenecks" (2018);
 import torch
 from torch import Tensor, nn
 
+from faceveil.models.encoder import IMAGENET_MEAN, IMAGENET_STD, STAGES, TAPS
 from faceveil.models.store import weights
 from faceveil.models.unpickle import read_torch
-
-IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
 def _conv_bn_relu(inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int = 1) -> nn.Sequential:
@@ -51,18 +50,13 @@ def _stages(inputs: int, table: tuple[tuple[int, int, int, int], ...]) -> list[n
 class MobileNetV2(nn.Module):
     """ImageNet features; RGB in [0, 1], normalised here. `taps` are the maps that a head may read."""
 
-    TABLE = (
-        *((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2)),
-        *((6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)),
-    )
-    TAPS = (3, 6, 13, 17, 18)  # 24 channels at 1/4, 32 at 1/8, 96 at 1/16, 320 and 1280 at 1/32
     mean: Tensor
     std: Tensor
 
     def __init__(self) -> None:
         super().__init__()
         first, last = _conv_bn_relu(3, 32, 3, 2), _conv_bn_relu(320, 1280, 1)
-        self.features = nn.ModuleList([first, *_stages(32, self.TABLE), last])
+        self.features = nn.ModuleList([first, *_stages(32, STAGES), last])
         self.register_buffer("mean", torch.tensor(IMAGENET_MEAN).view(1, 3, 1, 1), persistent=False)
         self.register_buffer("std", torch.tensor(IMAGENET_STD).view(1, 3, 1, 1), persistent=False)
 
@@ -80,7 +74,7 @@ class MobileNetV2(nn.Module):
         kept = []
         for number, block in enumerate(self.features):
             x = block(x)
-            if number in self.TAPS:
+            if number in TAPS:
                 kept.append(x)
         return kept
 
