@@ -1,5 +1,8 @@
 """The generator that users run: parity with the shipped graph, sizes, bytes that do not vary."""
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -13,6 +16,9 @@ from faceveil.models.wspace import w_space
 
 # What these four faces reach, less half a decibel; 512 px is exact.
 LEAST_PSNR = {64: 31.0, 128: 32.9, 256: 36.5, 512: 100.0}
+
+
+STATM = Path("/proc/self/statm")
 
 
 @pytest.fixture(scope="module")
@@ -149,3 +155,18 @@ def test_z_of_another_shape_is_refused(generator) -> None:
 
 def test_no_latents_give_no_images(generator) -> None:
     assert generator.render(np.zeros((0, 512), np.float32), 128).shape == (0, 128, 128, 3)
+
+
+@pytest.mark.skipif(not STATM.exists(), reason="the process's memory is read from /proc")
+def test_memory_does_not_grow_with_the_number_of_faces(generator, w) -> None:
+    def resident_mb() -> float:
+        return int(STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+    def render(times: int) -> None:
+        for _ in generator.render_each(np.tile(w, (times, 1)), 256):
+            pass
+
+    render(2)
+    before = resident_mb()
+    render(10)
+    assert resident_mb() - before < 4  # forty images would be 8
