@@ -5,4 +5,4 @@ from faceveil.errors import MissingExtra
 try:
     import torch as _torch  # noqa: F401
 except ImportError as error:
-    raise MissingExtra("This", "torch") from error
+    raise MissingExtra("A network in torch", "torch") from error
