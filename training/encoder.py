@@ -41,7 +41,7 @@ class Options:
 class Training:
     """The encoder, its running average, the optimiser and the step."""
 
-    def __init__(self, pairs: Path, run: Path, options: Options) -> None:
+    def __init__(self, pairs: Path, run: Path, options: Options, start: Path | None = None) -> None:
         self.run, self.options = run, options
         self.generated, self.real = GeneratedFaces(pairs), RealFaces(pairs)
         self.encoder = Encoder.with_pretrained_backbone().eval()  # batch statistics stay ImageNet's
@@ -56,7 +56,10 @@ class Training:
         if (run / "checkpoint.pt").exists():
             self.resume()
         else:
-            fit_ridge(self.encoder, self.generated, self.style_loss)
+            if start is None:
+                fit_ridge(self.encoder, self.generated, self.style_loss)
+            else:
+                self.encoder.load_state_dict(read_weights(start))
             self.average = {name: value.clone() for name, value in self.encoder.state_dict().items()}
 
     def one_step(self) -> dict[str, float]:
@@ -152,6 +155,13 @@ class Training:
         print(f"goes on at step {self.step}", flush=True)
 
 
+def read_weights(path: Path) -> dict[str, Tensor]:
+    """What `save` wrote to encoder.npz, in single precision."""
+    with np.load(path) as stored:
+        tensors = {name: torch.from_numpy(stored[name]) for name in stored}
+    return {name: value.float() if value.is_floating_point() else value for name, value in tensors.items()}
+
+
 def spread(coordinates: Tensor) -> Tensor:
     """How far codes of real faces lie from W: their length, and the slots' distance from their mean."""
     common = coordinates.mean(1, keepdim=True)
@@ -187,11 +197,12 @@ def main() -> None:
     parser.add_argument("--hours", type=float, default=6)
     parser.add_argument("--size", type=int, default=64, choices=(64, 128))
     parser.add_argument("--rate", type=float, default=1e-4)
+    parser.add_argument("--start", type=Path, help="An encoder.npz to start from instead of the ridge.")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     arguments.run.mkdir(parents=True, exist_ok=True)
     options = Options(size=arguments.size, rate=arguments.rate)
-    training = Training(arguments.pairs, arguments.run, options)
+    training = Training(arguments.pairs, arguments.run, options, arguments.start)
     log = Log(arguments.run / "log.csv")
     end = time.monotonic() + 3600 * arguments.hours
     saved = evaluated = -np.inf

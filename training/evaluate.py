@@ -16,6 +16,7 @@ from faceveil.models.recognizers import dlib_chip, recognizer
 from faceveil.models.torch.encoder import INPUT_SIZE, Encoder
 from faceveil.models.torch.lpips import Lpips
 from training.data import RealFaces, to_tensor
+from training.encoder import read_weights
 
 SIZE = 256
 # Eyes, nose and mouth corners: the mean of YuNet's points on FFHQ.
@@ -30,8 +31,7 @@ def embed(face: np.ndarray) -> np.ndarray:
 def load_encoder(path: Path) -> Encoder:
     """An encoder with the weights that `encoder.py` wrote."""
     encoder = Encoder().eval().requires_grad_(False)
-    with np.load(path) as stored:
-        encoder.load_state_dict({name: torch.from_numpy(stored[name]).float() for name in stored})
+    encoder.load_state_dict(read_weights(path))
     return encoder
 
 
