@@ -1,4 +1,4 @@
-"""Train the encoder: python -m training.encoder PAIRS RUN [--hours 6]
+"""Train the encoder: python -m training.encoder PAIRS RUN [--hours 6] [--workers 2]
 
 PAIRS is the folder of `pairs.py` and `real_faces.py`; RUN holds checkpoint.pt, log.csv and encoder.npz (the
 averaged weights in half precision). A run that was stopped goes on from its checkpoint. `README.md` has the
@@ -19,6 +19,7 @@ from faceveil.models.torch.encoder import Encoder
 from training.data import Batch, GeneratedFaces, RealFaces
 from training.losses import ImageLoss, StyleLoss
 from training.ridge import fit_ridge
+from training.team import Team, run_team
 
 WEIGHTS = {"pixels": 1.0, "lpips": 0.8, "identity": 0.5}
 AVERAGE = 0.998
@@ -41,8 +42,11 @@ class Options:
 class Training:
     """The encoder, its running average, the optimiser and the step."""
 
-    def __init__(self, pairs: Path, run: Path, options: Options, start: Path | None = None) -> None:
+    def __init__(
+        self, pairs: Path, run: Path, options: Options, start: Path | None = None, team: Team | None = None
+    ) -> None:
         self.run, self.options = run, options
+        self.team = team or Team(0, 1, run)
         self.generated, self.real = GeneratedFaces(pairs), RealFaces(pairs)
         self.encoder = Encoder.with_pretrained_backbone().eval()  # batch statistics stay ImageNet's
         self.style_loss, self.image_loss = StyleLoss(), ImageLoss(options.size)
@@ -53,17 +57,22 @@ class Training:
         self.optimizer = torch.optim.AdamW(groups, lr=options.rate, weight_decay=1e-4)
         self.step, self.seconds = 0, 0.0
         self.average: dict[str, Tensor] = {}
-        if (run / "checkpoint.pt").exists():
-            self.resume()
+        if self.team.leads and not (run / "checkpoint.pt").exists():
+            self._begin(start)
+        self.team.wait()
+        self.resume()
+
+    def _begin(self, start: Path | None) -> None:
+        """The first checkpoint: from shipped weights, or else a ridge regression."""
+        if start is None:
+            fit_ridge(self.encoder, self.generated, self.style_loss)
         else:
-            if start is None:
-                fit_ridge(self.encoder, self.generated, self.style_loss)
-            else:
-                self.encoder.load_state_dict(read_weights(start))
-            self.average = {name: value.clone() for name, value in self.encoder.state_dict().items()}
+            self.encoder.load_state_dict(read_weights(start))
+        self.average = {name: value.clone() for name, value in self.encoder.state_dict().items()}
+        self.save()
 
     def one_step(self) -> dict[str, float]:
-        rng = np.random.default_rng([3, self.step])
+        rng = np.random.default_rng([3, self.step, self.team.rank])
         options = self.options
         for group in self.optimizer.param_groups:
             group["lr"] = group["share"] * options.rate * min(1.0, (self.step + 1) / options.warm_up)
@@ -84,6 +93,7 @@ class Training:
         )
         self.optimizer.zero_grad()
         total.backward()
+        self.team.average_gradients(self.encoder.parameters())
         torch.nn.utils.clip_grad_norm_(self.encoder.parameters(), 1.0)
         self.optimizer.step()
         self.step += 1
@@ -152,7 +162,6 @@ class Training:
         self.encoder.load_state_dict(state["encoder"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.average, self.step, self.seconds = state["average"], state["step"], state["seconds"]
-        print(f"goes on at step {self.step}", flush=True)
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:
@@ -190,35 +199,39 @@ class Log:
         print(f"step {training.step}, {training.seconds / 60:.0f} min: {shown}", flush=True)
 
 
+def train(team: Team, arguments: argparse.Namespace) -> None:
+    options = Options(size=arguments.size, rate=arguments.rate)
+    training = Training(arguments.pairs, arguments.run, options, arguments.start, team)
+    log = Log(arguments.run / "log.csv")
+    end = time.monotonic() + 3600 * arguments.hours
+    saved = evaluated = -np.inf
+    while not team.agree(time.monotonic() > end):
+        started = time.monotonic()
+        if team.leads and started - saved > 60 * options.checkpoint_minutes:
+            training.save()
+            due = started - evaluated > 60 * options.evaluation_minutes
+            log.report(training, training.evaluate() if due else {})
+            saved = time.monotonic()
+            evaluated = saved if due else evaluated
+        log.add(training.one_step())
+        training.seconds += time.monotonic() - started
+    if team.leads:
+        training.save()
+        log.report(training, training.evaluate())
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("pairs", type=Path)
     parser.add_argument("run", type=Path)
     parser.add_argument("--hours", type=float, default=6)
+    parser.add_argument("--workers", type=int, default=1, help="Processes of one thread each.")
     parser.add_argument("--size", type=int, default=64, choices=(64, 128))
     parser.add_argument("--rate", type=float, default=1e-4)
     parser.add_argument("--start", type=Path, help="An encoder.npz to start from instead of the ridge.")
     arguments = parser.parse_args()
-    torch.set_num_threads(1)
     arguments.run.mkdir(parents=True, exist_ok=True)
-    options = Options(size=arguments.size, rate=arguments.rate)
-    training = Training(arguments.pairs, arguments.run, options, arguments.start)
-    log = Log(arguments.run / "log.csv")
-    end = time.monotonic() + 3600 * arguments.hours
-    saved = evaluated = -np.inf
-    while time.monotonic() < end:
-        started = time.monotonic()
-        scores = {}
-        if started - evaluated > 60 * options.evaluation_minutes:
-            scores, evaluated = training.evaluate(), time.monotonic()
-        if started - saved > 60 * options.checkpoint_minutes:
-            training.save()
-            log.report(training, scores)
-            saved = time.monotonic()
-        log.add(training.one_step())
-        training.seconds += time.monotonic() - started
-    training.save()
-    log.report(training, training.evaluate())
+    run_team(train, arguments.workers, arguments)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,9 @@
 """What training promises: the same draws after a restart, people kept apart, inputs left alone."""
 
 import hashlib
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import cv2
@@ -93,3 +96,28 @@ def test_the_recognisers_crop_puts_ffhq_eyes_where_arcface_wants_them() -> None:
 def test_the_face_weighs_more_than_its_background() -> None:
     weight = face_weight(64)[0, 0]
     assert weight[32, 32] == 1 and weight[0, 0] == pytest.approx(0.3)
+
+
+def test_a_team_takes_the_mean_step_and_stops_when_its_leader_says(tmp_path: Path) -> None:
+    program = tmp_path / "team_of_two.py"
+    program.write_text("""
+import torch
+from training.team import run_team
+
+def work(team, out):
+    weight = torch.nn.Parameter(torch.zeros(3))
+    steps = 0
+    while not team.agree(team.leads and steps == 2):
+        weight.grad = torch.full((3,), float(team.rank + 1))
+        team.average_gradients([weight])
+        weight.data -= weight.grad
+        steps += 1
+    (out / str(team.rank)).write_text(f"{steps} {weight.tolist()}")
+
+if __name__ == "__main__":
+    from pathlib import Path
+    run_team(work, 2, Path(__file__).parent)
+""")
+    root = Path(__file__).parents[2]
+    subprocess.run([sys.executable, str(program)], check=True, env={**os.environ, "PYTHONPATH": str(root)})
+    assert [(tmp_path / rank).read_text() for rank in "01"] == ["2 [-3.0, -3.0, -3.0]"] * 2
