@@ -30,6 +30,8 @@ def authors(folder: Path, out: Path, clamp: float | None) -> None:
     network.mapping.w_avg.normal_()
     stored = {"G": None, "D": None, "G_ema": network, "training_set_kwargs": dnnlib.EasyDict(path="x")}
     (out / f"authors-{clamp}.pkl").write_bytes(pickle.dumps(stored))
+    for protocol in (2, 3, 4, 5):
+        (out / f"protocol-{protocol}.pkl").write_bytes(pickle.dumps(stored, protocol))
     z, wplus = torch.randn(2, 32), torch.randn(2, network.num_ws, 32)
     image = network.synthesis(wplus, noise_mode="const")
     image = image[0] if isinstance(image, tuple) else image

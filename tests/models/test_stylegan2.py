@@ -54,6 +54,16 @@ def test_the_clamp_of_a_network_in_half_precision_is_kept(checkpoints: Path) -> 
     assert read_stylegan2(checkpoints / "authors-None.pkl").clamp is None
 
 
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+def test_a_pickle_of_any_python_is_read(checkpoints: Path, protocol: int) -> None:
+    read = read_stylegan2(checkpoints / f"protocol-{protocol}.pkl")
+    last = read_stylegan2(checkpoints / "authors-0.5.pkl")
+    assert (read.constant == last.constant).all()
+    assert all(
+        (a.kernel == b.kernel).all() for a, b in zip(read.convolutions, last.convolutions, strict=True)
+    )
+
+
 class Exploit:
     def __init__(self, function, *arguments) -> None:
         self.call = function, arguments

@@ -2,7 +2,7 @@
 
 Those files pickle whole Python objects together with the source code of their classes, which the authors'
 loader executes. Here the source is dropped and each object is only a tree of settings and tensors: on top of
-the names that `unpickle.py` knows, three more are allowed, and they too stand for inert objects.
+the names that `unpickle.py` knows, four more are allowed, and they too stand for inert objects.
 """
 
 from dataclasses import dataclass, field
@@ -73,6 +73,8 @@ def _names(source: str) -> unpickle.Names:
         ("torch_utils.persistence", "_reconstruct_persistent_obj"): unpickle._Name(_Object),
         ("dnnlib.util", "EasyDict"): _Settings,
         ("torch.storage", "_load_from_bytes"): unpickle._Name(storage),
+        ("builtins", "set"): unpickle._Name(list),  # how protocols before 4 write a module's set of names
+        ("__builtin__", "set"): unpickle._Name(list),
     }
 
 
