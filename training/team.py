@@ -1,5 +1,6 @@
 """Several processes that train one network: each sees its own faces, and all take the same mean step."""
 
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,6 +15,7 @@ class Team:
 
     def __init__(self, rank: int, size: int, meeting: Path) -> None:
         self.rank, self.size = rank, size
+        self.parent = os.getppid()
         if size > 1:
             distributed.init_process_group("gloo", f"file://{meeting}", rank=rank, world_size=size)
 
@@ -27,10 +29,10 @@ class Team:
             distributed.barrier()
 
     def agree(self, stop: bool) -> bool:
-        """What the leader says."""
+        """What the leader says; it also stops when the process that started the team is gone."""
         if self.size == 1:
             return stop
-        word = torch.tensor([float(stop)])
+        word = torch.tensor([float(stop or os.getppid() != self.parent)])
         distributed.broadcast(word, src=0)
         return bool(word.item())
 
