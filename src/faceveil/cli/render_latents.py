@@ -22,21 +22,27 @@ def render(
     from faceveil.models.latents import read_latents
 
     stored = read_latents(latents)
+    paths = free_paths(stored.names, output, overwrite)
     images = open_generator().render_each(stored.latents, size)
-    print_written(write_faces(stored.names, images, output, overwrite), as_json)
+    print_written(write_faces(paths, images, overwrite), as_json)
 
 
-def write_faces(
-    names: Sequence[str], images: Iterator["Images"], output: Path, overwrite: bool
-) -> Iterator[Path]:
+def free_paths(names: Sequence[str], output: Path, overwrite: bool) -> list[Path]:
+    """Where the faces go; refused before the first one is rendered if a file is there."""
+    from faceveil.errors import OutputError
+
+    paths = [output / f"{name}.png" for name in names]
+    taken = [path for path in paths if path.exists()]
+    if taken and not overwrite:
+        raise OutputError(f"{taken[0]} exists. Choose another folder, or say --overwrite.")
+    return paths
+
+
+def write_faces(paths: list[Path], images: Iterator["Images"], overwrite: bool) -> Iterator[Path]:
     """Write one face after another as it is rendered; yields each file that is written."""
     from faceveil.errors import OutputError
     from faceveil.photos import Photo, write_photo
 
-    paths = [output / f"{name}.png" for name in names]
-    taken = [path for path in paths if path.exists()]
-    if taken and not overwrite:  # said before the first face is rendered
-        raise OutputError(f"{taken[0]} exists. Choose another folder, or say --overwrite.")
     for path, image in zip(paths, images, strict=True):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

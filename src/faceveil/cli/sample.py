@@ -38,18 +38,19 @@ def sample(
     """Write faces of people who do not exist, as PNG files."""
     import numpy as np
 
-    from faceveil.cli.render_latents import print_written, write_faces
+    from faceveil.cli.render_latents import free_paths, print_written, write_faces
     from faceveil.models.generator import open_generator
 
+    names = [f"face-{number:0{max(4, len(str(count - 1)))}d}" for number in range(count)]
+    paths = free_paths(names, output, overwrite)
     drawing = open_generator(generator, weights, device)
     # Without a seed numpy asks the operating system.
     z = drawing.sample_z(count, np.random.default_rng(seed))
     w = drawing.truncate(drawing.mapping(z), truncation)
     images = drawing.render_each(w, drawing.size if size is None else size)
-    names = [f"face-{number:0{max(4, len(str(count - 1)))}d}" for number in range(count)]
     if latents is not None:
         _write_latents(latents, w, names, generator, overwrite)
-    print_written(write_faces(names, images, output, overwrite), as_json)
+    print_written(write_faces(paths, images, overwrite), as_json)
 
 
 def _write_latents(path: Path, w: "Floats", names: list[str], generator: str, overwrite: bool) -> None:

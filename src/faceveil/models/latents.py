@@ -64,9 +64,8 @@ def read_latents(path: Path) -> Latents:
             f"{path} does not exist. `faceveil encode PHOTOS -o latents.npz` makes one."
         ) from error
     except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
-        raise UsageError(
-            f"{path} is not a file of latents ({', '.join(KEYS)} in an .npz): {error}"
-        ) from error
+        wanted = ", ".join(KEYS)
+        raise UsageError(f"{path} is not a file of latents: an .npz of {wanted}, without pickles.") from error
     if latents.dtype.kind != "f" or names.dtype.kind != "U" or errors.dtype.kind != "f":
         raise UsageError(
             f"{path} holds {latents.dtype} latents, {names.dtype} names and {errors.dtype} errors; "
