@@ -1,18 +1,25 @@
 """The encoder: what users run is what is trained, and a wrong input is refused."""
 
+import os
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 import torch
+from training.real_faces import held_out
 
 from faceveil.errors import UsageError
 from faceveil.models.encoder import Encoder
+from faceveil.models.generator import Generator
 from faceveil.models.mobilefacenet import mobilefacenet
 from faceveil.models.runtime import Network
 from faceveil.models.store import weights
 from faceveil.models.torch.encoder import Encoder as TorchEncoder
+from faceveil.models.torch.lpips import Lpips
 from faceveil.models.torch.mobilenet import MobileFaceNet
+from faceveil.models.wspace import w_space
+from faceveil.photos import read_photo
 
 
 @pytest.fixture(scope="module")
@@ -83,3 +90,40 @@ def test_the_recogniser_of_the_loss_is_the_one_users_have() -> None:
     with torch.no_grad():
         found = MobileFaceNet.pretrained()(torch.from_numpy(images)).numpy()
     assert np.abs(found - expected).max() < 1e-4
+
+
+@pytest.fixture(scope="module")
+def shipped() -> Encoder:
+    return Encoder()
+
+
+def test_generated_faces_are_found_again(shipped: Encoder) -> None:
+    """Nearer to the truth than the mean face by far, and each to its own face rather than to another's."""
+    generator = Generator()
+    w = generator.truncate(generator.mapping(generator.sample_z(8, np.random.default_rng(31))), 0.8)
+    found = shipped.encode(generator.render(w, 128)).mean(axis=1)
+    error, spread = np.square(found - w).sum(1), np.square(w_space().mean - w).sum(1)
+    assert (error / spread).mean() < 0.6
+    distances = np.linalg.norm(found[:, None] - w[None], axis=2)
+    assert (distances.argmin(axis=1) == np.arange(8)).all()
+
+
+def test_real_faces_are_found_better_than_by_the_mean_face(shipped: Encoder) -> None:
+    folder = Path(os.environ.get("FACEVEIL_DATA", Path(__file__).parents[3] / "shared" / "data")) / "ffhq"
+    if not folder.is_dir():
+        pytest.skip(f"no real faces here: {folder} does not exist (FACEVEIL_DATA may point elsewhere)")
+    paths = sorted(folder.glob("*.jpg"))
+    apart = held_out({path.stem for path in paths}, 60)  # the ones that training never saw
+    photos = [read_photo(path).pixels for path in paths if path.stem in apart][:8]
+    faces = np.stack([cv2.resize(p, (256, 256), interpolation=cv2.INTER_AREA) for p in photos])
+    generator, lpips = Generator(), Lpips("alexnet")
+
+    def distance(renders: np.ndarray) -> float:
+        pair = (torch.from_numpy(i.transpose(0, 3, 1, 2) / np.float32(127.5) - 1) for i in (faces, renders))
+        with torch.no_grad():
+            return lpips(*pair).mean().item()
+
+    mean_face = generator.render(w_space().mean[None], 256).repeat(len(faces), axis=0)
+    found = distance(generator.render(shipped.encode(faces), 256))
+    assert found < 0.40
+    assert found < distance(mean_face) - 0.1
