@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from faceveil.cli import anonymize, doctor, group, leaks, methods, models
+from faceveil.cli import anonymize, doctor, group, leaks, methods, models, render_latents, sample
 
 app = typer.Typer(
     name="faceveil",
@@ -25,6 +25,8 @@ app.add_typer(models.app, name="models")
 app.command("group")(group.group)
 app.command("leaks")(leaks.leaks)
 app.command("doctor")(doctor.doctor)
+app.command("sample")(sample.sample)
+app.command("render")(render_latents.render)
 
 
 def _version(wanted: bool) -> None:

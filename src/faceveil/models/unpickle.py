@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from faceveil.errors import UnsafePickle, WeightsError
 
 Array = NDArray[Any]
+Names = dict[tuple[str, str], Any]  # what a pickle gets for each (module, name) it may mention
 
 TORCH_MAGIC = 0x1950A86A20F9469CFC6C  # opens a file of torch before 1.6
 MAX_BYTES = 1 << 31  # no card comes near; a larger file is a bomb
@@ -40,7 +41,7 @@ STORAGES = {
     "BoolStorage": np.dtype("?"),
 }
 
-OPERATIONS = set(
+OPERATIONS = frozenset(
     """PROTO FRAME STOP MARK NONE NEWTRUE NEWFALSE BININT BININT1 BININT2 LONG1 LONG4 BINFLOAT
     BINUNICODE SHORT_BINUNICODE BINUNICODE8 BINSTRING SHORT_BINSTRING BINBYTES SHORT_BINBYTES BINBYTES8
     BYTEARRAY8 EMPTY_DICT EMPTY_LIST EMPTY_TUPLE TUPLE TUPLE1 TUPLE2 TUPLE3 APPEND APPENDS SETITEM SETITEMS
@@ -57,6 +58,13 @@ def read_torch(path: Path | str) -> dict[str, Array]:
     if not tensors:
         raise WeightsError(f"{path.name} holds no tensors by name; a state dict was expected.")
     return tensors
+
+
+def read_torch_file(path: Path | str) -> dict[str, Any]:
+    """All that a torch file holds, nested as it is: dicts, lists, numbers and arrays."""
+    path = Path(path)
+    with _named(path):
+        return _torch_zip(path) if zipfile.is_zipfile(path) else _torch_stream(path)
 
 
 def read_arrays(path: Path | str) -> Any:
@@ -200,8 +208,8 @@ def _latin1(text: Any, encoding: Any) -> bytes:
     return text.encode("latin1")
 
 
-def _names() -> dict[tuple[str, str], _Name]:
-    names = {
+def _names() -> Names:
+    names: Names = {
         ("collections", "OrderedDict"): _Name(_Mapping),
         ("_codecs", "encode"): _Name(_latin1),  # how protocol 2 writes bytes
         ("numpy", "ndarray"): _Name(),
@@ -223,13 +231,15 @@ def _names() -> dict[tuple[str, str], _Name]:
 class _Reader(pickle.Unpickler):
     """An unpickler that knows only the names above."""
 
-    def __init__(self, file: BytesIO, source: str, storages: dict[str, _Storage] | None) -> None:
+    def __init__(
+        self, file: BytesIO, source: str, storages: dict[str, _Storage] | None, more_names: Names
+    ) -> None:
         super().__init__(file, encoding="latin1")
-        self._names = _names()
+        self._names = {**_names(), **more_names}
         self._source = source
         self._storages = storages
 
-    def find_class(self, module: str, name: str) -> _Name:
+    def find_class(self, module: str, name: str) -> Any:
         if (module, name) in self._names:
             return self._names[module, name]
         raise UnsafePickle(
@@ -244,21 +254,27 @@ class _Reader(pickle.Unpickler):
         return self._storages.setdefault(storage.key, storage)
 
 
-def _load(file: BytesIO, source: str, storages: dict[str, _Storage] | None = None) -> Any:
+def _load(
+    file: BytesIO,
+    source: str,
+    storages: dict[str, _Storage] | None = None,
+    more_names: Names | None = None,
+    more_operations: frozenset[str] = frozenset(),
+) -> Any:
     """Read one pickle from where the file stands, and leave the file just behind it."""
     start = file.tell()
-    _scan(file, source)
+    _scan(file, source, OPERATIONS | more_operations)
     end = file.tell()
     file.seek(start)
-    found = _Reader(file, source, storages).load()
+    found = _Reader(file, source, storages, more_names or {}).load()
     file.seek(end)
     return found
 
 
-def _scan(file: BytesIO, source: str) -> None:
+def _scan(file: BytesIO, source: str, allowed: frozenset[str]) -> None:
     """Refuse operations that weights never use, and memo numbers that would reserve memory for nothing."""
     for count, (operation, argument, _) in enumerate(pickletools.genops(file)):
-        if operation.name not in OPERATIONS:
+        if operation.name not in allowed:
             raise UnsafePickle(
                 f"{source} uses the pickle operation {operation.name}, which weights never need."
             )
@@ -268,19 +284,22 @@ def _scan(file: BytesIO, source: str) -> None:
 
 def _torch_stream(path: Path) -> dict[str, Any]:
     """torch before 1.6: five pickles (magic, protocol, machine, objects, storage keys), then the numbers."""
-    file = BytesIO(_bytes(path))
+    return dict(_plain(_read_stream(BytesIO(_bytes(path)), path.name)))
+
+
+def _read_stream(file: BytesIO, source: str) -> Any:
     storages: dict[str, _Storage] = {}
-    if _load(file, path.name) != TORCH_MAGIC:
+    if _load(file, source) != TORCH_MAGIC:
         raise WeightsError("it does not begin as a torch file does")
-    _load(file, path.name)
-    _require_little_endian(_load(file, path.name).get("little_endian"))
-    found = _load(file, path.name, storages)
-    for key in _load(file, path.name):
+    _load(file, source)
+    _require_little_endian(_load(file, source).get("little_endian"))
+    found = _load(file, source, storages)
+    for key in _load(file, source):
         storage = storages[str(key)]
         if int.from_bytes(file.read(8), "little") != storage.numel:
             raise WeightsError(f"storage {key} has another length than its tensors say")
         storage.fill(file.read(max(storage.numel, 0) * storage.dtype.itemsize))
-    return dict(_plain(found))
+    return found
 
 
 def _torch_zip(path: Path) -> dict[str, Any]:

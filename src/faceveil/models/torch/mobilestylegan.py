@@ -1,0 +1,98 @@
+"""MobileStyleGAN's synthesis in torch: W+ (N × 23 × 512) → RGB in [-1, 1] (N × 3 × size × size)."""
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from faceveil.models import mobilestylegan as arrays
+
+
+class Style(nn.Module):
+    """One slot of W+ to a factor per channel."""
+
+    def __init__(self, style: arrays.Style) -> None:
+        super().__init__()
+        self.slot = style.slot
+        self.weight = _frozen(style.weight)
+        self.bias = _frozen(style.bias)
+
+    def forward(self, wplus: Tensor) -> Tensor:
+        return F.linear(wplus[:, self.slot], self.weight, self.bias)[:, :, None, None]
+
+
+class Convolution(nn.Module):
+    """A modulated convolution with its noise, bias and leaky ReLU."""
+
+    def __init__(self, convolution: arrays.Convolution) -> None:
+        super().__init__()
+        self.style = Style(convolution.style)
+        self.depthwise = None if convolution.depthwise is None else _frozen(convolution.depthwise)
+        self.kernel = _frozen(convolution.kernel)
+        self.bias = _frozen(convolution.bias)
+        self.noise = _frozen(convolution.noise)
+
+    def forward(self, x: Tensor, wplus: Tensor) -> Tensor:
+        x = x * self.style(wplus)
+        if self.depthwise is not None:
+            x = F.conv2d(x, self.depthwise, padding=1, groups=x.shape[1])
+        x = F.conv2d(x, self.kernel, self.bias, padding=self.kernel.shape[-1] // 2)
+        return F.leaky_relu(x + self.noise, arrays.LEAK)
+
+
+class Block(nn.Module):
+    """One resolution: style, Haar step up (unless beyond an early exit), two convolutions."""
+
+    def __init__(self, block: arrays.Block) -> None:
+        super().__init__()
+        self.up = Style(block.up)
+        self.grows = block.grows
+        self.convolutions = nn.ModuleList(Convolution(c) for c in block.convolutions)
+
+    def forward(self, x: Tensor, wplus: Tensor) -> Tensor:
+        x = x * self.up(wplus)
+        if self.grows:
+            x = haar_up(x)
+        for convolution in self.convolutions:
+            x = convolution(x, wplus)
+        return x
+
+
+class Synthesis(nn.Module):
+    """The whole network, or one of its early exits; it runs whatever arrays it is given."""
+
+    def __init__(self, network: arrays.Synthesis) -> None:
+        super().__init__()
+        self.size = network.size
+        self.constant = _frozen(network.constant)
+        self.first = Convolution(network.first)
+        self.blocks = nn.ModuleList(Block(b) for b in network.blocks)
+        self.style = Style(network.output.style)
+        self.kernel = _frozen(network.output.kernel)
+        self.bias = _frozen(network.output.bias)
+
+    def features(self, wplus: Tensor) -> Tensor:
+        """What the output kernel sees: the last block's channels times their style."""
+        x = self.first(self.constant.expand(len(wplus), -1, -1, -1), wplus)
+        for block in self.blocks:
+            x = block(x, wplus)
+        features: Tensor = x * self.style(wplus)
+        return features
+
+    def forward(self, wplus: Tensor) -> Tensor:
+        rgb = F.conv2d(self.features(wplus), self.kernel, self.bias)
+        return haar_up(rgb) if rgb.shape[1] == 12 else rgb
+
+
+def haar_up(bands: Tensor) -> Tensor:
+    """One inverse Haar step. Channels: the low bands of all outputs, then three high bands of each."""
+    low, high = bands.tensor_split([bands.shape[1] // 4], dim=1)
+    rows, columns, diagonal = high.reshape(len(high), -1, 3, *high.shape[2:]).unbind(2)
+    above, below = low + rows, low - rows
+    left, right = columns + diagonal, columns - diagonal
+    corners = torch.stack([above + left, above - left, below + right, below - right], dim=2)
+    return F.pixel_shuffle(0.5 * corners.flatten(1, 2), 2)
+
+
+def _frozen(array: arrays.Floats) -> nn.Parameter:
+    return nn.Parameter(torch.from_numpy(np.ascontiguousarray(array)), requires_grad=False)

@@ -1,0 +1,123 @@
+"""What training promises: the same draws after a restart, people kept apart, inputs left alone."""
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from training.augment import degrade, jitter, relight
+from training.latents import mixed_wplus
+from training.losses import StyleLoss, arcface_crop, face_weight
+from training.pairs import open_pairs
+from training.real_faces import ffhq_matrix, held_out
+
+from faceveil.models.generator import Generator
+from faceveil.models.wspace import w_space
+
+
+def test_a_code_is_the_same_whichever_chunk_it_is_drawn_in() -> None:
+    generator = Generator()
+    whole = mixed_wplus(generator, 7, range(6))
+    assert (mixed_wplus(generator, 7, range(3, 6)) == whole[3:]).all()
+    assert (mixed_wplus(generator, 8, range(6)) != whole).any()
+
+
+def test_codes_are_mixtures_of_at_most_three_people() -> None:
+    for code in mixed_wplus(Generator(), 1, range(20)):
+        assert 1 <= len(np.unique(code, axis=0)) <= 3
+
+
+def test_pairs_that_exist_are_opened_and_not_made_anew(tmp_path: Path) -> None:
+    images, _, done = open_pairs(tmp_path, 4)
+    images[1], done[1] = 9, True
+    images, latents, done = open_pairs(tmp_path, 4)
+    assert done.tolist() == [False, True, False, False] and (images[1] == 9).all()
+    assert latents.shape == (4, 23, 512)
+
+
+@given(st.sets(st.text(min_size=1), min_size=4, max_size=30), st.integers(0, 3))
+def test_who_is_held_out_depends_on_names_alone(people: set[str], count: int) -> None:
+    apart = held_out(people, count)
+    assert len(apart) == count and apart <= people
+    others = people - apart
+    last = max(others, key=lambda person: hashlib.sha256(person.encode()).hexdigest())
+    assert held_out(people - {last}, count) == apart  # who else is in the set changes nothing
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000))
+def test_augmentation_repeats_with_its_seed_and_leaves_the_input_alone(seed: int) -> None:
+    image = np.random.default_rng(0).integers(0, 256, (64, 64, 3), np.uint8)
+    mask, before = np.full((64, 64), 255, np.uint8), image.copy()
+    for work in (degrade, relight, lambda i, r: jitter(i, mask, r)[0]):
+        one, two = (work(image, np.random.default_rng(seed)) for _ in range(2))
+        assert one.shape == image.shape and one.dtype == np.uint8
+        assert (one == two).all() and (image == before).all()
+
+
+def test_the_mean_face_has_a_style_loss_of_one_and_the_truth_none() -> None:
+    generator = Generator()
+    w = generator.mapping(generator.sample_z(400, np.random.default_rng(2)))
+    truth = torch.from_numpy(np.repeat(w[:, None], 23, axis=1))
+    loss = StyleLoss()
+    assert loss(truth, truth).item() == 0
+    mean = torch.from_numpy(w_space().mean).expand_as(truth)
+    assert loss(mean, truth).item() == pytest.approx(1, abs=0.1)
+
+
+@given(st.floats(-40, 40), st.floats(0.5, 3), st.floats(-50, 50), st.floats(-50, 50))
+def test_alignment_undoes_any_turn_scale_and_shift(angle: float, scale: float, x: float, y: float) -> None:
+    points = np.array([[195, 240], [317, 241], [254, 315], [200, 371], [310, 372]], np.float32)
+    moved = cv2.getRotationMatrix2D((256, 256), angle, scale)
+    moved[:, 2] += x, y
+    turned = (points @ moved[:, :2].T + moved[:, 2]).astype(np.float32)
+    upright, aligned = ffhq_matrix(points, 256), ffhq_matrix(turned, 256)
+    places = [p @ m[:, :2].T + m[:, 2] for p, m in ((points, upright), (turned, aligned))]
+    assert np.abs(places[0] - places[1]).max() < 0.05
+
+
+def test_the_recognisers_crop_puts_ffhq_eyes_where_arcface_wants_them() -> None:
+    image = torch.zeros(1, 3, 256, 256)
+    for x, y in ((0.380, 0.469), (0.619, 0.471)):
+        image[:, :, int(y * 256) - 2 : int(y * 256) + 3, int(x * 256) - 2 : int(x * 256) + 3] = 1
+    crop = arcface_crop(image)[0, 0] - 0.5
+    for half, x, y in ((crop[:, :56], 38.3, 51.7), (crop[:, 56:], 73.5 - 56, 51.5)):
+        row, column = divmod(int(half.argmax()), 56)
+        assert abs(row - y) < 4 and abs(column - x) < 4
+
+
+def test_the_face_weighs_more_than_its_background() -> None:
+    weight = face_weight(64)[0, 0]
+    assert weight[32, 32] == 1 and weight[0, 0] == pytest.approx(0.3)
+
+
+def test_a_team_takes_the_mean_step_and_stops_when_its_leader_says(tmp_path: Path) -> None:
+    program = tmp_path / "team_of_two.py"
+    program.write_text("""
+import torch
+from training.team import run_team
+
+def work(team, out):
+    weight = torch.nn.Parameter(torch.zeros(3))
+    steps = 0
+    while not team.agree(team.leads and steps == 2):
+        weight.grad = torch.full((3,), float(team.rank + 1))
+        team.average_gradients([weight])
+        weight.data -= weight.grad
+        steps += 1
+    (out / str(team.rank)).write_text(f"{steps} {weight.tolist()}")
+
+if __name__ == "__main__":
+    from pathlib import Path
+    run_team(work, 2, Path(__file__).parent)
+""")
+    root = Path(__file__).parents[2]
+    subprocess.run([sys.executable, str(program)], check=True, env={**os.environ, "PYTHONPATH": str(root)})
+    assert [(tmp_path / rank).read_text() for rank in "01"] == ["2 [-3.0, -3.0, -3.0]"] * 2

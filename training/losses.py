@@ -1,0 +1,95 @@
+"""What the encoder is trained for: the right styles, the right pixels, the same look, the same person."""
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from faceveil.models import mobilestylegan as arrays
+from faceveil.models.generator import synthesis
+from faceveil.models.torch.lpips import Lpips
+from faceveil.models.torch.mobilenet import MobileFaceNet
+from faceveil.models.torch.mobilestylegan import Synthesis
+from faceveil.models.wspace import w_space
+
+# Where the ArcFace template lies in an FFHQ crop, from YuNet's mean points on FFHQ: left, top, side.
+ARCFACE_IN_FFHQ = (0.1345, 0.129, 0.7345)
+
+
+class StyleLoss(nn.Module):
+    """Squared error of the styles that W+ becomes, relative to each slot's variance: 1 is the mean face's."""
+
+    grams: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        space = w_space()
+        covariance = (space.axes.T * space.spread**2) @ space.axes
+        grams = [style.weight.T @ style.weight for style in styles(synthesis())]
+        self.register_buffer(
+            "grams",
+            torch.from_numpy(np.stack([g / np.trace(g @ covariance) for g in grams]).astype(np.float32)),
+        )
+
+    def forward(self, wplus: Tensor, truth: Tensor) -> Tensor:
+        error = (wplus - truth).transpose(0, 1)  # slots × N × 512
+        return (torch.bmm(error, self.grams) * error).sum(2).mean()
+
+
+def styles(network: arrays.Synthesis) -> list[arrays.Style]:
+    """The 23 affine maps in the order of their slots."""
+    found = [network.first.style, network.output.style]
+    for block in network.blocks:
+        found += [block.up, *(c.style for c in block.convolutions)]
+    return sorted(found, key=lambda style: style.slot)
+
+
+class ImageLoss(nn.Module):
+    """Pixels, LPIPS and identity of a render through an early exit against the photo at that size."""
+
+    weight: Tensor
+
+    def __init__(self, size: int = 64) -> None:
+        super().__init__()
+        self.size = size
+        self.generator = Synthesis(synthesis(size))
+        self.lpips = Lpips("alexnet")
+        self.recognizer = MobileFaceNet.pretrained()
+        self.register_buffer("weight", face_weight(size))
+
+    def forward(self, wplus: Tensor, photos: Tensor, masks: Tensor) -> dict[str, Tensor]:
+        """Photos in [-1, 1] and masks in [0, 1], both at `size`; the mean of each loss."""
+        return self.compare(self.generator(wplus), photos, masks)
+
+    def compare(self, renders: Tensor, photos: Tensor, masks: Tensor) -> dict[str, Tensor]:
+        renders = masks * renders + (1 - masks) * photos  # what is beyond the photo's border costs nothing
+        pixels = (self.weight * (renders - photos).square()).mean()
+        wide, wide_photos = _enlarge(renders, 128), _enlarge(photos, 128)
+        with torch.no_grad():
+            looks, who = self.lpips.taps(wide_photos), self.recognizer(arcface_crop(photos))
+        lpips = self.lpips.distance(self.lpips.taps(wide), looks).mean()
+        identity = 1 - (self.recognizer(arcface_crop(renders)) * who).sum(1).mean()
+        return {"pixels": pixels, "lpips": lpips, "identity": identity}
+
+
+def face_weight(size: int) -> Tensor:
+    """1 in the face's ellipse, 0.3 around it, so that the background does not lead."""
+    line = (torch.arange(size) + 0.5) / size
+    y, x = torch.meshgrid(line, line, indexing="ij")
+    inside = ((x - 0.5) / 0.33).square() + ((y - 0.54) / 0.42).square() < 1
+    return torch.where(inside, 1.0, 0.3)[None, None]
+
+
+def arcface_crop(images: Tensor) -> Tensor:
+    """FFHQ crops in [-1, 1] to the recogniser's 112×112 in [0, 1]."""
+    left, top, side = ARCFACE_IN_FFHQ
+    line = (torch.arange(112) + 0.5) / 112
+    y, x = torch.meshgrid(top + side * line, left + side * line, indexing="ij")
+    grid = (2 * torch.stack([x, y], dim=2) - 1).expand(len(images), -1, -1, -1)
+    return (F.grid_sample(images, grid, align_corners=False, padding_mode="border") + 1) / 2
+
+
+def _enlarge(images: Tensor, size: int) -> Tensor:
+    if images.shape[-1] >= size:
+        return images
+    return F.interpolate(images, size=(size, size), mode="bilinear", align_corners=False)

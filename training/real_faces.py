@@ -1,0 +1,130 @@
+"""Real faces in FFHQ's alignment, with people kept apart: python -m training.real_faces DATA DIR
+
+    DIR/real.npy      count × 256 × 256 × 3   uint8, RGB; beyond the photo's border its last pixels repeat
+    DIR/mask.npy      count × 64 × 64         uint8, the share of each cell that lies in the photo, of 255
+    DIR/real.json     set, name, person and whether held out, in the same order
+
+Held out are the 60 FFHQ faces and the 500 LFW people whose names have the smallest SHA-256: nothing to
+remember, and no one can move a face across by accident.
+"""
+
+import argparse
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from faceveil.models import weights
+
+SIZE = 256
+MASK_SIZE = 64
+HELD_OUT = {"ffhq": 60, "lfw": 500, "utkface": 0}
+
+
+@dataclass(frozen=True)
+class RealFace:
+    """One photo of a data set."""
+
+    set: str
+    name: str
+    person: str
+    held_out: bool
+
+
+def find_faces(data: Path) -> Iterator[tuple[Path, RealFace]]:
+    """Every photo of the three sets with its person: the file in FFHQ and UTKFace, the folder in LFW."""
+    for name in HELD_OUT:
+        paths = sorted((data / name).rglob("*.jpg"))
+        people = {path: _person(path) if name == "lfw" else path.stem for path in paths}
+        apart = held_out(set(people.values()), HELD_OUT[name])
+        for path in paths:
+            yield path, RealFace(name, path.name, people[path], people[path] in apart)
+
+
+def held_out(people: set[str], count: int) -> set[str]:
+    """The `count` people whose names have the smallest hash."""
+    return set(sorted(people, key=lambda person: hashlib.sha256(person.encode()).hexdigest())[:count])
+
+
+def _person(path: Path) -> str:
+    """LFW files are Name_Surname_0001.jpg."""
+    return path.stem.rsplit("_", 1)[0]
+
+
+class FfhqAligner:
+    """FFHQ's crop from YuNet's five points: eyes and mouth corners decide place, size and turn."""
+
+    def __init__(self) -> None:
+        self.detector = cv2.FaceDetectorYN.create(str(weights("yunet.2023mar")), "", (320, 320), 0.6)
+
+    def points(self, image_rgb: NDArray[np.uint8]) -> NDArray[np.float32] | None:
+        """Eyes, nose, mouth corners (5 × 2) of the largest face near the middle."""
+        height, width = image_rgb.shape[:2]
+        self.detector.setInputSize((width, height))
+        faces = self.detector.detect(cv2.cvtColor(image_rgb, cv2.COLOR_RGB2BGR))[1]
+        if faces is None:
+            return None
+        middle = np.array([width, height]) / 2
+        off = np.linalg.norm(faces[:, :2] + faces[:, 2:4] / 2 - middle, axis=1)
+        return faces[np.argmax(faces[:, 2] - off)][4:14].reshape(5, 2)
+
+    def crop(self, image_rgb: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]] | None:
+        """The aligned face and its mask."""
+        points = self.points(image_rgb)
+        if points is None:
+            return None
+        # Drawn at twice the size and averaged, which is near enough to area sampling for photos of this size.
+        matrix, side = ffhq_matrix(points, 2 * SIZE), (2 * SIZE, 2 * SIZE)
+        face = cv2.warpAffine(image_rgb, matrix, side, borderMode=cv2.BORDER_REPLICATE)
+        mask = cv2.warpAffine(np.full(image_rgb.shape[:2], 255, np.uint8), matrix, side)
+        return _shrink(face, SIZE), _shrink(mask, MASK_SIZE)
+
+
+def _shrink(image: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
+    return cv2.resize(image, (size, size), interpolation=cv2.INTER_AREA)
+
+
+def ffhq_matrix(points: NDArray[np.float32], size: int) -> NDArray[np.float64]:
+    """The 2×3 map from photo to crop, as the FFHQ authors place it."""
+    eyes, mouth = points[:2].mean(0), points[3:5].mean(0)
+    eye_to_eye, eye_to_mouth = points[1] - points[0], mouth - eyes
+    across = eye_to_eye - np.array([-eye_to_mouth[1], eye_to_mouth[0]])
+    across *= max(np.hypot(*eye_to_eye) * 2.0, np.hypot(*eye_to_mouth) * 1.8) / np.hypot(*across)
+    down = np.array([-across[1], across[0]])
+    centre = eyes + 0.1 * eye_to_mouth
+    corners = np.stack([centre - across - down, centre - across + down, centre + across + down])
+    target = np.array([[0, 0], [0, size], [size, size]])
+    return cv2.getAffineTransform(corners.astype(np.float32), target.astype(np.float32))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("folder", type=Path)
+    options = parser.parse_args()
+    aligner = FfhqAligner()
+    images, masks, records = [], [], []
+    for path, record in find_faces(options.data):
+        photo = cv2.cvtColor(cv2.imread(str(path)), cv2.COLOR_BGR2RGB)
+        if record.set == "ffhq":  # aligned already
+            crop = _shrink(photo, SIZE), np.full((MASK_SIZE, MASK_SIZE), 255, np.uint8)
+        else:
+            crop = aligner.crop(photo)
+        if crop is not None:
+            images.append(crop[0])
+            masks.append(crop[1])
+            records.append(asdict(record))
+    options.folder.mkdir(parents=True, exist_ok=True)
+    np.save(options.folder / "real.npy", np.stack(images))
+    np.save(options.folder / "mask.npy", np.stack(masks))
+    (options.folder / "real.json").write_text(json.dumps(records, indent=0))
+    print(f"{len(images)} faces, {sum(r['held_out'] for r in records)} held out")
+
+
+if __name__ == "__main__":
+    main()
