@@ -205,9 +205,9 @@ class _Pass:
         if itself is not None:  # a photo against itself fell into the last bin
             self.impostor_fine[-1] -= np.count_nonzero(itself)
             others[:, -1] -= np.count_nonzero(itself, axis=1)
-        people = self.probe_code[rows]
-        np.add.at(self.genuine_coarse, (people, slice(0, COARSE)), own)
-        np.add.at(self.impostor_coarse, (people, slice(0, COARSE)), others)
+        people, first = np.unique(self.probe_code[rows], return_index=True)  # rows come sorted by person
+        self.genuine_coarse[people, :COARSE] += np.add.reduceat(own, first, axis=0)
+        self.impostor_coarse[people, :COARSE] += np.add.reduceat(others, first, axis=0)
 
     def result(self) -> Matches:
         possible, genuine_pairs, impostor_pairs = self._planned()
