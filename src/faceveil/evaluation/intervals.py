@@ -6,13 +6,14 @@ interval too narrow (Bolle, Ratha & Pankanti 2004, the subsets bootstrap).
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-DRAWS = 2000
+DRAWS = 1000
 LEVEL = 0.95
 DODDINGTON = 30  # errors needed for the true rate to be within 30 % of the measured one, with 90 % confidence
 
@@ -42,6 +43,7 @@ class Estimate:
     high: float
 
 
+@lru_cache(maxsize=8)
 def weights_by_person(people: int, draws: int = DRAWS, seed: int = 0) -> NDArray[np.float32]:
     """How often each person is in each bootstrap sample: draws × people. The seed fixes the interval."""
     rng = np.random.default_rng([seed, people])
@@ -86,8 +88,11 @@ def doddington(errors: float) -> str | None:
 
 def estimate_by_person(figure: Callable[[NDArray[np.float32]], Floats], people: int) -> Estimate:
     """A figure's interval: `figure` takes weights (draws × people) and gives one number per row."""
-    value = float(figure(np.ones((1, people), np.float32))[0])
-    samples = figure(weights_by_person(people))
+    return interval(float(figure(np.ones((1, people), np.float32))[0]), figure(weights_by_person(people)))
+
+
+def interval(value: float, samples: Floats) -> Estimate:
+    """A figure with the percentile interval of its bootstrap samples."""
     samples = samples[np.isfinite(samples)]
     if not len(samples):
         return Estimate(value, value, value)

@@ -79,12 +79,10 @@ class Matches:
         guess = (self.gallery_people + 1) / 2
         return np.where(self.tied > 0, self.better + (self.tied + 1) / 2, guess)
 
-    def eer_samples(self, drawn: NDArray[np.float32]) -> Floats:
-        """The EER of bootstrap samples of people (draws × people)."""
-        return equal_error(*self._sampled(drawn))
-
-    def auc_samples(self, drawn: NDArray[np.float32]) -> Floats:
-        return area(*self._sampled(drawn))
+    def samples(self, drawn: NDArray[np.float32]) -> tuple[Floats, Floats]:
+        """EER and AUC of bootstrap samples of people (draws × people)."""
+        fmr, fnmr = self._sampled(drawn)
+        return equal_error(fmr, fnmr), area(fmr, fnmr)
 
     def _sampled(self, drawn: NDArray[np.float32]) -> tuple[Floats, Floats]:
         def shares(counts: Floats) -> Floats:
