@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from faceveil.cli import anonymize, doctor, leaks, methods, models
+from faceveil.cli import anonymize, certify, doctor, evaluate, leaks, methods, models
 
 app = typer.Typer(
     name="faceveil",
@@ -20,6 +20,8 @@ app = typer.Typer(
     add_completion=False,
 )
 app.command("anonymize")(anonymize.anonymize)
+app.command("evaluate")(evaluate.evaluate)
+app.command("certify")(certify.certify)
 app.command("methods")(methods.methods)
 app.add_typer(models.app, name="models")
 app.command("leaks")(leaks.leaks)

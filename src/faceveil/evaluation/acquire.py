@@ -89,7 +89,9 @@ class Looks:
     def templates(self, view: View, attacker: Attacker) -> Templates:
         """The embeddings of one view; a row of NaN where the face was not acquired. Only released photos count."""
         rows = [
-            row for row, pair in enumerate(self.pairs.pairs) if view == "original" or pair.anonymised is not None
+            row
+            for row, pair in enumerate(self.pairs.pairs)
+            if view == "original" or pair.anonymised is not None
         ]
         found = [self.looks[row].vectors.get((view, attacker.id)) for row in rows]
         width = next((len(vector) for vector in found if vector is not None), 1)
@@ -128,7 +130,12 @@ def _in_order(
 
 
 def look_at(
-    pair: PhotoPair, attackers: Sequence[Attacker], cache: Cache, *, restored: bool = True, measure: Measure | None = None
+    pair: PhotoPair,
+    attackers: Sequence[Attacker],
+    cache: Cache,
+    *,
+    restored: bool = True,
+    measure: Measure | None = None,
 ) -> Look:
     """Find, align and embed the face of one pair."""
     vectors: dict[tuple[View, str], Vector] = {}
@@ -165,7 +172,8 @@ def _restored(
     vectors: dict[tuple[View, str], Vector],
 ) -> str:  # fmt: skip
     keys = {
-        one.id: key_of("restored 1", before.digest, after.digest, one.sha256, face.points) for one in attackers
+        one.id: key_of("restored 1", before.digest, after.digest, one.sha256, face.points)
+        for one in attackers
     }
     label = key_of("undone 1", before.digest, after.digest)
     stored = {name: cache.get(key) for name, key in keys.items()}
@@ -201,7 +209,9 @@ def _embedded(photo: LazyPhoto, face: Face, attacker: Attacker, cache: Cache) ->
 def main_face(faces: Sequence[Face], size_wh: tuple[int, int]) -> Face | None:
     """The face that a photo shows: large, and near the middle."""
     middle = np.array(size_wh) / 2
-    return max(faces, key=lambda face: max(face.size_wh) - 0.5 * np.hypot(*(face.centre - middle)), default=None)
+    return max(
+        faces, key=lambda face: max(face.size_wh) - 0.5 * np.hypot(*(face.centre - middle)), default=None
+    )
 
 
 def face_at(faces: Sequence[Face], expected: Face) -> Face | None:
@@ -210,7 +220,8 @@ def face_at(faces: Sequence[Face], expected: Face) -> Face | None:
     near = [
         face
         for face in faces
-        if np.hypot(*(face.centre - expected.centre)) < NEARBY * width and 0.4 < max(face.size_wh) / width < 2.5
+        if np.hypot(*(face.centre - expected.centre)) < NEARBY * width
+        and 0.4 < max(face.size_wh) / width < 2.5
     ]
     return min(near, key=lambda face: float(np.hypot(*(face.centre - expected.centre))), default=None)
 

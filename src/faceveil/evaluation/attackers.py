@@ -26,7 +26,15 @@ from numpy.typing import NDArray
 
 from faceveil.errors import UsageError
 from faceveil.models import card
-from faceveil.models.recognizers import RECOGNIZERS, TEMPLATES, Crops, Embeddings, Operating, Recognizer, recognizer
+from faceveil.models.recognizers import (
+    RECOGNIZERS,
+    TEMPLATES,
+    Crops,
+    Embeddings,
+    Operating,
+    Recognizer,
+    recognizer,
+)
 from faceveil.models.runtime import Network, load
 
 LETTERS = {"mobilenet.facelib": "A", "dlib-resnet.v1": "B", "mobilefacenet.facesdk": "C"}
@@ -85,7 +93,7 @@ class OwnNetwork(Recognizer):
         self.id = fields["id"]
         self.size = fields["size"]
         self.template = fields["template"]
-        self.euclidean = fields["distance"] == "euclidean"
+        self.euclidean: bool = fields["distance"] == "euclidean"
         self.operating = Operating(fields["threshold"], float("nan"), float("nan"), float("nan"), {})
         self.mean = np.array(fields.get("mean", [0, 0, 0]), np.float32)
         self.deviation = np.array(fields.get("deviation", [1, 1, 1]), np.float32)
@@ -101,7 +109,9 @@ class OwnNetwork(Recognizer):
         scaled = (crops.astype(np.float32) - self.mean) / self.deviation
         scaled = scaled[..., ::-1] if self.reversed else scaled
         scaled = scaled.transpose(0, 3, 1, 2) if self.planes else scaled
-        rows = np.concatenate([self._network(np.ascontiguousarray(one[None]))[0].reshape(1, -1) for one in scaled])
+        rows = np.concatenate(
+            [self._network(np.ascontiguousarray(one[None]))[0].reshape(1, -1) for one in scaled]
+        )
         if self.euclidean:
             return np.asarray(rows, np.float32)
         return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12), np.float32)
@@ -125,7 +135,9 @@ def _read_card(path: Path) -> dict[str, Any]:
         if not isinstance(value, (int, float) if kind is float else kind) or isinstance(value, bool):
             raise UsageError(f"{place}: {name} must be given as {kind.__name__}, not {value!r}.")
     if fields["template"] not in TEMPLATES:
-        raise UsageError(f"{place}: template must be one of {', '.join(TEMPLATES)}, not {fields['template']!r}.")
+        raise UsageError(
+            f"{place}: template must be one of {', '.join(TEMPLATES)}, not {fields['template']!r}."
+        )
     if fields["distance"] not in ("cosine", "euclidean"):
         raise UsageError(f"{place}: distance must be cosine or euclidean, not {fields['distance']!r}.")
     return fields

@@ -23,6 +23,7 @@ from faceveil.evaluation.intervals import (
     estimate_by_person,
     interval,
     rate_by_person,
+    share_by_person,
     weights_by_person,
 )
 from faceveil.evaluation.matching import COARSE, Matches, Templates, match
@@ -35,7 +36,9 @@ ATTACKS = ("naive", "reverse", "parrot", "restored", "trained")
 CMC_RANKS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000, 2000, 3000, 5000, 10_000)
 
 
-def run_attack(attack: str, looks: Looks, attacker: Attacker, trained: Map | None = None) -> AttackResult | None:
+def run_attack(
+    attack: str, looks: Looks, attacker: Attacker, trained: Map | None = None
+) -> AttackResult | None:
     """One attack; None where it has no genuine comparison (parrot needs people with two photos)."""
     originals, released = looks.templates("original", attacker), looks.templates("anonymised", attacker)
     if attack == "naive":
@@ -83,7 +86,7 @@ def judge(
         found=found_rate(found.hits(1), person, kept),
         mean_rank=_by_person(found.ranks(), person, kept),
         cmc_ranks=ranks, cmc=[_person_mean(found.hits(rank), person, kept) for rank in ranks],
-        fta=_share(~found.acquired, person, np.ones_like(kept)),
+        fta=share_by_person(~found.acquired, person, np.ones_like(kept)),
         fte=_enrolment(gallery),
         fmr=fmr, fnmr=fnmr, gfrr=gfrr, threshold=threshold,
         eer=interval(whole.eer, eers),
@@ -97,7 +100,9 @@ def _scale(attacker: Attacker, probes: Templates, gallery: Templates) -> float:
     """The largest distance there can be."""
     if not attacker.euclidean:
         return 2.0
-    lengths = [np.linalg.norm(one.embeddings[one.acquired], axis=1).max(initial=0.5) for one in (probes, gallery)]
+    lengths = [
+        np.linalg.norm(one.embeddings[one.acquired], axis=1).max(initial=0.5) for one in (probes, gallery)
+    ]
     return float(1.001 * sum(lengths))
 
 
@@ -106,13 +111,6 @@ def found_rate(hits: Floats, person: NDArray[np.intp], kept: NDArray[np.bool_]) 
     people, index = np.unique(person[kept], return_inverse=True)
     mean = np.bincount(index, weights=hits[kept]) / np.bincount(index)
     return rate_by_person(mean, np.ones(len(people)), errors=mean)
-
-
-def _share(event: NDArray[np.bool_], person: NDArray[np.intp], kept: NDArray[np.bool_]) -> Rate:
-    _, index = np.unique(person[kept], return_inverse=True)
-    return rate_by_person(
-        np.bincount(index, weights=event[kept].astype(np.float64)), np.bincount(index).astype(np.float64)
-    )
 
 
 def _enrolment(gallery: Templates) -> Rate:
@@ -136,7 +134,9 @@ def _at_threshold(found: Matches, threshold: float) -> tuple[Rate, Rate, Rate]:
     """FMR and FNMR over comparisons that took place, and the non-matches with failures counted."""
     edge = min(COARSE, round(threshold / found.scale * COARSE))
     genuine, impostor = found.genuine_by_person, found.impostor_by_person
-    fmr = rate_by_person(impostor[:, :edge].sum(1), impostor[:, :COARSE].sum(1), errors=impostor[:, :edge].sum(1))
+    fmr = rate_by_person(
+        impostor[:, :edge].sum(1), impostor[:, :COARSE].sum(1), errors=impostor[:, :edge].sum(1)
+    )
     misses = genuine[:, edge:COARSE].sum(1)
     fnmr = rate_by_person(misses, genuine[:, :COARSE].sum(1), errors=misses)
     gfrr = rate_by_person(misses + genuine[:, COARSE], genuine.sum(1), errors=misses + genuine[:, COARSE])

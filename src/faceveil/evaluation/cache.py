@@ -35,7 +35,9 @@ class Cache:
             self._file = sqlite3.connect(path or ":memory:", check_same_thread=False, isolation_level=None)
             self._file.execute("PRAGMA journal_mode=WAL")
             self._file.execute("PRAGMA synchronous=NORMAL")
-            self._file.execute("CREATE TABLE IF NOT EXISTS arrays (key BLOB PRIMARY KEY, width INT, data BLOB)")
+            self._file.execute(
+                "CREATE TABLE IF NOT EXISTS arrays (key BLOB PRIMARY KEY, width INT, data BLOB)"
+            )
         except sqlite3.Error as error:
             raise OutputError(f"{path} cannot be used as a cache: {error}. Name another file.") from error
         self._lock = threading.Lock()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from faceveil.evaluation.acquire import Looks
 from faceveil.evaluation.attackers import Attacker
-from faceveil.evaluation.intervals import mean_by_person, rate_by_person
+from faceveil.evaluation.intervals import mean_by_person, share_by_person
 from faceveil.evaluation.results import ClusterLevel, Exposed
 
 Floats = NDArray[np.float64]
@@ -35,7 +35,9 @@ def own_distances(looks: Looks, attacker: Attacker) -> Floats:
 def exposed(looks: Looks, attackers: Sequence[Attacker]) -> list[Exposed]:
     """Released photos that a recogniser takes for their own original, the most certain first."""
     distances = {one.id: own_distances(looks, one) for one in attackers}
-    strict = {one.id: one.recognizer.operating.at_rate.get(1e-3, one.recognizer.threshold) for one in attackers}
+    strict = {
+        one.id: one.recognizer.operating.at_rate.get(1e-3, one.recognizer.threshold) for one in attackers
+    }
     rows = []
     for row, pair in enumerate(looks.pairs.pairs):
         near = [name for name in distances if distances[name][row] < strict[name]]
@@ -54,7 +56,9 @@ class Groups:
 
     @property
     def members(self) -> list[NDArray[np.intp]]:
-        return [np.flatnonzero(self.of_photo == group) for group in range(int(self.of_photo.max(initial=-1)) + 1)]
+        return [
+            np.flatnonzero(self.of_photo == group) for group in range(int(self.of_photo.max(initial=-1)) + 1)
+        ]
 
 
 def shared_faces(looks: Looks, attackers: Sequence[Attacker]) -> Groups:
@@ -74,7 +78,8 @@ def shared_faces(looks: Looks, attackers: Sequence[Attacker]) -> Groups:
     upper = np.triu_indices(len(seen), 1)
     for one in attackers:
         rows = np.array([looks.looks[row].vectors["anonymised", one.id] for row in seen])
-        distance = np.maximum(distance, one.recognizer.distance(rows[upper[0]], rows[upper[1]]) / one.recognizer.threshold)
+        apart = one.recognizer.distance(rows[upper[0]], rows[upper[1]]) / one.recognizer.threshold
+        distance = np.maximum(distance, apart)
     label = fcluster(linkage(distance, "single"), SAME_FACE, "distance")
     person, number = looks.pairs.person_index, 0
     for group in np.unique(label):
@@ -97,14 +102,11 @@ def cluster_level(looks: Looks, attacker: Attacker, groups: Groups) -> ClusterLe
     rates = [below[rows].mean() for rows in members]
     means = [np.nanmean(distances[rows]) for rows in members if np.isfinite(distances[rows]).any()]
     smallest = min((len(np.unique(person[rows])) for rows in members), default=1)
-    people = np.unique(person[released], return_inverse=True)[1]
     return ClusterLevel(
         attacker.id, len(members), smallest,
         float(np.mean(rates)) if rates else float("nan"), float(np.max(rates)) if rates else float("nan"),
         int(sum(mean < threshold for mean in means)),
-        rate_by_person(
-            np.bincount(people, weights=below[released].astype(float)), np.bincount(people).astype(float)
-        ),
+        share_by_person(below, person, released),
         mean_by_person(distances, person), 1 / smallest,
     )  # fmt: skip
 
@@ -159,4 +161,9 @@ def diversity(looks: Looks, attacker: Attacker) -> dict[str, float]:
         identities(np.array([looks.looks[row].vectors[view, attacker.id] for row in picked]), attacker)
         for view in ("original", "anonymised")
     )
-    return {"people": len(picked), "originals": before, "released": after, "ratio": after / before if before else 0.0}
+    return {
+        "people": len(picked),
+        "originals": before,
+        "released": after,
+        "ratio": after / before if before else 0.0,
+    }

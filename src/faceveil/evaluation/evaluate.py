@@ -72,7 +72,9 @@ def evaluate(
         maps: dict[str, Map] = {}
         if options.method is not None:
             if options.attacker_faces is None:
-                raise UsageError("the trained attack needs faces of the attacker's own: --attacker-faces FOLDER.")
+                raise UsageError(
+                    "the trained attack needs faces of the attacker's own: --attacker-faces FOLDER."
+                )
             with clock.stage("train the attacker"):
                 maps = learn_maps(options.method, options.attacker_faces, judges, cache)
     finally:
@@ -82,7 +84,7 @@ def evaluate(
         plain = [found for one in judges if (found := baseline(looks, one)) is not None]
     with clock.stage("clusters"):
         groups = _clusters(looks, judges, options)
-        levels = [found for one in judges if (found := cluster_level(looks, one, groups)) is not None]
+        levels = [level for one in judges if (level := cluster_level(looks, one, groups)) is not None]
         variety = {one.id: diversity(looks, one) for one in judges}
     with clock.stage("utility"):
         utility = summarise(looks, groups) if options.utility else {}
@@ -137,7 +139,9 @@ def _attack(
             why = "every person has one released photo" if name == "parrot" else "nobody can be compared"
             warnings.append(f"the attack {name} was not possible: {why}")
     if not done:
-        raise UsageError("no attack was possible: at least two people are needed. Give the people with --subjects.")
+        raise UsageError(
+            "no attack was possible: at least two people are needed. Give the people with --subjects."
+        )
     return done, warnings
 
 
@@ -146,7 +150,9 @@ def _clusters(looks: Looks, judges: Sequence[Attacker], options: Options) -> Gro
         return shared_faces(looks, judges)
     named = {row["photo"]: row["cluster"] for row in read_table(options.clusters, ("photo", "cluster"))}
     numbers = {name: number for number, name in enumerate(dict.fromkeys(named.values()))}
-    return Groups(np.array([numbers.get(named.get(pair.name, ""), -1) for pair in looks.pairs.pairs], np.intp))
+    return Groups(
+        np.array([numbers.get(named.get(pair.name, ""), -1) for pair in looks.pairs.pairs], np.intp)
+    )
 
 
 def _describe(attacker: Attacker) -> dict[str, object]:
@@ -167,7 +173,9 @@ def _warnings(
         found.append("every recogniser took part in making the result: its figures prove nothing")
     lost = sum(look.original is None for look in looks.looks)
     if lost:
-        found.append(f"no face was found in {lost} of {len(looks.looks)} originals: nothing is said about them")
+        found.append(
+            f"no face was found in {lost} of {len(looks.looks)} originals: nothing is said about them"
+        )
     problems = [look.problem for look in looks.looks if look.problem]
     if problems:
         found.append(f"{len(problems)} photos could not be read, the first: {problems[0]}")

@@ -14,7 +14,9 @@ C1, C2 = (0.01 * 255) ** 2, (0.03 * 255) ** 2
 def ssim(one: Image, other: Image) -> float:
     """Structural similarity (Wang et al. 2004) of two RGB pictures of one size, on grey; 1 for equal ones."""
     if one.shape != other.shape or min(one.shape[:2]) < WINDOW:
-        raise ValueError(f"SSIM needs pictures of one size, at least {WINDOW} px; not {one.shape} and {other.shape}")
+        raise ValueError(
+            f"SSIM needs pictures of one size, at least {WINDOW} px; not {one.shape} and {other.shape}"
+        )
     x, y = (cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY).astype(np.float64) for picture in (one, other))
     mean_x, mean_y = _smooth(x), _smooth(y)
     var_x, var_y = _smooth(x * x) - mean_x**2, _smooth(y * y) - mean_y**2
@@ -38,7 +40,12 @@ def frechet(one: Floats, other: Floats) -> float:
         return float("nan")
     # With covariances AᵀA and BᵀB the cross term is tr √(AᵀA·BᵀB) = the nuclear norm of A·Bᵀ; the triangular
     # factors of A and B have the same covariances and at most as many rows as there are features.
-    a, b = (np.linalg.qr((rows - rows.mean(0)) / np.sqrt(len(rows) - 1), mode="r") for rows in (one, other))
+    a, b = _factor(one), _factor(other)
     cross = np.linalg.svd(a @ b.T, compute_uv=False).sum()
     shift = one.mean(0) - other.mean(0)
     return float(max(0.0, shift @ shift + (a**2).sum() + (b**2).sum() - 2 * cross))
+
+
+def _factor(rows: Floats) -> Floats:
+    centred = (rows - rows.mean(0)) / np.sqrt(len(rows) - 1)
+    return np.asarray(np.linalg.qr(centred, mode="r"), np.float64)

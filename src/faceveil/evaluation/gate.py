@@ -21,12 +21,15 @@ def certify(results: Results, max_risk: float) -> Verdict:
         raise UsageError(f"--max-risk is a share between 0 and 1, such as 0.05; {max_risk} is not.")
     worst, limit = results.worst, f"the limit is {100 * max_risk:g} %"
     if not results.independent:
-        return Verdict(False, "every recogniser that attacked took part in making the result; add another one", max_risk)
+        sentence = "every recogniser that attacked took part in making the result; add another one"
+        return Verdict(False, sentence, max_risk)
     unchanged = [found for found in results.exposed if found.unchanged]
     if worst.found.high > max_risk:
         sentence = f"{worst.sentence}; {limit}"
         if worst.chance > max_risk:
-            sentence += f" (a guess among {worst.gallery_people} people alone finds {100 * worst.chance:.1f} %)"
+            sentence += (
+                f" (a guess among {worst.gallery_people} people alone finds {100 * worst.chance:.1f} %)"
+            )
         elif worst.found.value <= max_risk:
             sentence += " (too few people to be sure: the interval reaches over it)"
         return Verdict(False, sentence, max_risk)

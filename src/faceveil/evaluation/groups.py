@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from faceveil.evaluation.acquire import Looks
 from faceveil.evaluation.attackers import Attacker
 from faceveil.evaluation.attacks import found_rate
-from faceveil.evaluation.intervals import Rate, rate_by_person
+from faceveil.evaluation.intervals import share_by_person
 from faceveil.evaluation.matching import match
 from faceveil.evaluation.people import read_table
 from faceveil.evaluation.results import AttackResult, GroupRates
@@ -43,7 +43,7 @@ def group_rates(
             rows.append(
                 GroupRates(
                     attribute, group, people, int(inside.sum()), found_rate(hits, person, inside & kept),
-                    _share(missed, person, inside), _share(~lost.kept, person, inside & lost.known),
+                    share_by_person(missed, person, inside), share_by_person(~lost.kept, person, inside & lost.known),
                 )
             )  # fmt: skip
     return rows
@@ -65,14 +65,6 @@ def _hits(
     return hits, kept
 
 
-def _share(event: NDArray[np.bool_], person: NDArray[np.intp], kept: NDArray[np.bool_]) -> Rate:
-    if not kept.any():
-        return Rate(float("nan"), 0.0, 1.0, 0, 0, 0, "nothing was counted")
-    _, index = np.unique(person[kept], return_inverse=True)
-    counts = np.bincount(index).astype(np.float64)
-    return rate_by_person(np.bincount(index, weights=event[kept].astype(np.float64)), counts)
-
-
 def _from_table(looks: Looks, path: Path) -> dict[str, list[str | None]]:
     rows = read_table(path, ("photo",))
     by_photo = {row["photo"]: row for row in rows}
@@ -85,7 +77,11 @@ def _from_table(looks: Looks, path: Path) -> dict[str, list[str | None]]:
 def group_warnings(rates: Sequence[GroupRates]) -> list[str]:
     """Where the intervals of two groups do not touch."""
     found = []
-    for figure, words in (("found", "re-identified"), ("missed", "missed by the detector"), ("attribute_loss", "changed")):
+    for figure, words in (
+        ("found", "re-identified"),
+        ("missed", "missed by the detector"),
+        ("attribute_loss", "changed"),
+    ):
         for attribute in dict.fromkeys(row.attribute for row in rates):
             rows = [row for row in rates if row.attribute == attribute and getattr(row, figure).people]
             if len(rows) < 2:

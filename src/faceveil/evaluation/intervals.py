@@ -74,6 +74,13 @@ def rate_by_person(events: Floats, trials: Floats, *, errors: Floats | None = No
     return Rate(value, min(low, value), max(high, value), hits, total, people, doddington(counts))
 
 
+def share_by_person(event: NDArray[np.bool_], person: NDArray[np.intp], kept: NDArray[np.bool_]) -> Rate:
+    """The share of photos (those kept) with an event, with an interval by the person each shows."""
+    _, index = np.unique(person[kept], return_inverse=True)
+    events = np.bincount(index, weights=event[kept].astype(np.float64)).astype(np.float64)
+    return rate_by_person(events, np.bincount(index).astype(np.float64))
+
+
 def rule_of_three(trials: int) -> float:
     """The 95 % upper bound of a rate of which no event was seen in so many independent trials."""
     return min(1.0, 3 / trials) if trials else 1.0

@@ -47,8 +47,12 @@ class Matches:
     people: int
     gallery_people: int  # people that could be enrolled
     acquired: NDArray[np.bool_]
-    possible: NDArray[np.bool_]  # a genuine comparison exists: the person is in the gallery with another photo
-    nearest_own: Floats  # distance to the nearest template of the own person; infinity if none could be compared
+    possible: NDArray[
+        np.bool_
+    ]  # a genuine comparison exists: the person is in the gallery with another photo
+    nearest_own: (
+        Floats  # distance to the nearest template of the own person; infinity if none could be compared
+    )
     better: Ids  # people in the gallery that are nearer than the own one
     tied: Ids  # people at exactly that distance, the own one included; 0 when nothing could be compared
     top_person: Ids  # the nearest person (the first of those tied), -1 when nothing could be compared
@@ -124,7 +128,9 @@ def match(
     return state.result()
 
 
-def _measure(measure: Measure | None, euclidean: bool) -> Callable[[Embeddings, Embeddings], NDArray[np.float32]]:
+def _measure(
+    measure: Measure | None, euclidean: bool
+) -> Callable[[Embeddings, Embeddings], NDArray[np.float32]]:
     if measure is not None:
         return lambda a, b: measure(a[:, None], b[None])
     return _euclidean if euclidean else _cosine
@@ -133,14 +139,14 @@ def _measure(measure: Measure | None, euclidean: bool) -> Callable[[Embeddings, 
 def _cosine(a: Embeddings, b: Embeddings) -> NDArray[np.float32]:
     product = a @ b.T
     np.subtract(1, product, out=product)
-    return np.maximum(product, 0, out=product)
+    return np.asarray(np.maximum(product, 0, out=product), np.float32)
 
 
 def _euclidean(a: Embeddings, b: Embeddings) -> NDArray[np.float32]:
     # In float64 where it cancels: the squares are large against the difference of near-equal faces.
     squares = np.sum(a.astype(np.float64) ** 2, 1)[:, None] + np.sum(b.astype(np.float64) ** 2, 1)[None]
     squares -= 2 * (a.astype(np.float64) @ b.T.astype(np.float64))
-    return np.sqrt(np.maximum(squares, 0)).astype(np.float32)
+    return np.asarray(np.sqrt(np.maximum(squares, 0)), np.float32)
 
 
 class _Pass:
@@ -184,7 +190,11 @@ class _Pass:
         self.top[rows] = self.enrolled[np.argmin(per_person, axis=1)]
 
     def _count(
-        self, rows: Ids, distances: NDArray[np.float32], same: NDArray[np.bool_], itself: NDArray[np.bool_] | None
+        self,
+        rows: Ids,
+        distances: NDArray[np.float32],
+        same: NDArray[np.bool_],
+        itself: NDArray[np.bool_] | None,
     ) -> None:
         own_row, own_column = np.nonzero(same)
         genuine = distances[own_row, own_column]
@@ -234,18 +244,18 @@ class _Pass:
             itself = (np.searchsorted(ids, self.probes.photo, side="right") - left).astype(np.float64)
         genuine = np.bincount(self.probe_code, weights=own - itself, minlength=self.people)
         impostor = np.bincount(self.probe_code, weights=len(self.gallery_code) - own, minlength=self.people)
-        return own - itself > 0, genuine, impostor
+        return own - itself > 0, genuine.astype(np.float64), impostor.astype(np.float64)
 
 
 def _snapped(distances: NDArray[np.float32], scale: float) -> Floats:
     """Distances at the middle of their fine bin, as the impostors' are, so that equal ones stay equal."""
     bins = np.minimum(distances * np.float32(FINE / scale), np.float32(FINE - 1)).astype(np.int64)
-    return (bins + 0.5) * (scale / FINE)
+    return np.asarray((bins + 0.5) * (scale / FINE), np.float64)
 
 
 def _histogram(counts: Floats, scale: float) -> Distances:
     filled = np.flatnonzero(counts > 0)
-    return Distances((filled + 0.5) * (scale / FINE), counts[filled])
+    return Distances(np.asarray((filled + 0.5) * (scale / FINE), np.float64), counts[filled])
 
 
 def _with_failed(distances: Distances, failed: float) -> Distances:

@@ -100,7 +100,9 @@ def _people(names: list[str], subjects: str) -> dict[str, str]:
 def _person_in_name(name: str) -> str:
     found = NUMBERED.match(PurePosixPath(name).stem)
     if not found:
-        raise UsageError(f"{name} does not look like Name_0001; give the people with --subjects folder or a CSV.")
+        raise UsageError(
+            f"{name} does not look like Name_0001; give the people with --subjects folder or a CSV."
+        )
     return found[1]
 
 

@@ -50,13 +50,17 @@ def read_pairs(path: Path | str) -> list[Pair]:
 
 
 def pairs_accuracy(
-    pairs: list[Pair], distance: Callable[[NDArray[np.intp], NDArray[np.intp]], Floats], row_of: dict[str, int]
+    pairs: list[Pair],
+    distance: Callable[[NDArray[np.intp], NDArray[np.intp]], Floats],
+    row_of: dict[str, int],
 ) -> Accuracy:
     """The protocol's accuracy. `distance` takes rows and gives distances, infinity for a failed comparison."""
     there = [pair for pair in pairs if pair.first in row_of and pair.second in row_of]
     fold = np.array([pair.fold for pair in there])
     if len(np.unique(fold)) < 2:
-        raise UsageError(f"the pairs protocol needs the photos of at least two folds; {len(there)} pairs are there.")
+        raise UsageError(
+            f"the pairs protocol needs the photos of at least two folds; {len(there)} pairs are there."
+        )
     same = np.array([pair.same for pair in there])
     rows = np.array([(row_of[pair.first], row_of[pair.second]) for pair in there])
     distances = np.asarray(distance(rows[:, 0], rows[:, 1]), np.float64)
@@ -86,4 +90,8 @@ def best_threshold(distances: Floats, same: NDArray[np.bool_]) -> float:
     if not len(values) or gained.max() <= 0:
         return 0.0
     best = int(np.argmax(gained))
-    return float(values[best : best + 2].mean()) if best + 1 < len(values) else float(np.nextafter(values[best], np.inf))
+    return (
+        float(values[best : best + 2].mean())
+        if best + 1 < len(values)
+        else float(np.nextafter(values[best], np.inf))
+    )

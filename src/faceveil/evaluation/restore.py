@@ -112,7 +112,7 @@ def blur_of(part: Image) -> Blur | None:
     sizes = np.arange(1, min(grey.shape) * 2 // 3)
     if len(sizes) < SMALLEST_BLUR:
         return None
-    misfit = sum(_misfit(plane, sizes) for plane in (grey, grey.T))  # sizes × noise levels
+    misfit = _misfit(grey, sizes) + _misfit(grey.T, sizes)  # sizes × noise levels
     size, noise = np.unravel_index(np.argmin(misfit), misfit.shape)
     gain = misfit[0].min() - misfit[size, noise]
     if sizes[size] < SMALLEST_BLUR or gain < CLEARLY:

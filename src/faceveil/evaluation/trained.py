@@ -30,7 +30,9 @@ STRENGTHS = tuple(float(value) for value in np.geomspace(1e-3, 1e3, 13))
 def command(words: str) -> Method:
     """A method as a shell-like command with {input} and {output}, run without a shell."""
     if "{input}" not in words or "{output}" not in words:
-        raise UsageError(f"a method's command names {{input}} and {{output}}, folders to read and write; not: {words}")
+        raise UsageError(
+            f"a method's command names {{input}} and {{output}}, folders to read and write; not: {words}"
+        )
 
     def run(source: Path, target: Path) -> None:
         call = [word.format(input=source, output=target) for word in shlex.split(words)]

@@ -11,23 +11,32 @@ from numpy.typing import NDArray
 from faceveil.evaluation.acquire import Looks
 from faceveil.evaluation.clusters import Groups, homogeneity
 from faceveil.evaluation.fidelity import frechet, ssim
-from faceveil.evaluation.intervals import mean_by_person, rate_by_person
+from faceveil.evaluation.intervals import mean_by_person, share_by_person
 from faceveil.faces import Face, align_ffhq, pose, with_mesh
-from faceveil.models.attributes import EXPRESSIONS, attributes
+from faceveil.faces.attributes import attributes, skin_angle
+from faceveil.models.attributes import EXPRESSIONS
 from faceveil.models.lpips import lpips
 from faceveil.models.mobilenetv2 import features
 
 Image = NDArray[np.uint8]
 Floats = NDArray[np.float64]
 
-BANDS = ((0, 18, "under 18"), (18, 30, "18–29"), (30, 45, "30–44"), (45, 60, "45–59"), (60, 200, "60 and over"))
+BANDS = (
+    (0, 18, "under 18"),
+    (18, 30, "18–29"),
+    (30, 45, "30–44"),
+    (45, 60, "45–59"),
+    (60, 200, "60 and over"),
+)
 TONES = ((41, np.inf, "light"), (10, 41, "medium"), (-np.inf, 10, "dark"))  # typology angle in degrees
 CROP = 224  # px of the crop that is compared
 LPIPS_CROP = 128
 NAN = np.nan
 
 
-def measure_pair(before: Image, after: Image, face: Face, other: Face | None) -> dict[str, NDArray[np.float32]]:
+def measure_pair(
+    before: Image, after: Image, face: Face, other: Face | None
+) -> dict[str, NDArray[np.float32]]:
     """Everything about one pair that is not identity. NaN: the released face was not found."""
     if after.shape != before.shape:
         ratio = np.array(before.shape[1::-1]) / after.shape[1::-1]
@@ -44,36 +53,22 @@ def measure_pair(before: Image, after: Image, face: Face, other: Face | None) ->
         eyes = np.hypot(*(face.points[1] - face.points[0]))
         drift = float(np.hypot(*(face.points - other.points).T).mean() / max(eyes, 1e-9))
     return {
-        "ssim": np.float32([ssim(one, two), ssim(before, after) if min(before.shape[:2]) > 10 else NAN]),
-        "lpips": np.float32([lpips(np.asarray(small[0], np.uint8), np.asarray(small[1], np.uint8))]),
+        "ssim": _row(ssim(one, two), ssim(before, after) if min(before.shape[:2]) > 10 else NAN),
+        "lpips": _row(lpips(np.asarray(small[0], np.uint8), np.asarray(small[1], np.uint8))),
         "features": np.stack([features(one), features(two)]),  # of MobileNetV2,
         "read": np.stack(read),  # age, female, seven expressions, yaw, pitch, roll, skin
-        "landmarks": np.float32([drift]),
+        "landmarks": _row(drift),
     }
+
+
+def _row(*values: float) -> NDArray[np.float32]:
+    return np.array(values, np.float32)
 
 
 def _read(image: Image, face: Face) -> NDArray[np.float32]:
     seen, head = attributes(image, face), pose(with_mesh(image, [face])[0])
-    return np.float32([seen.age, seen.female, *seen.expression, head.yaw, head.pitch, head.roll, skin_angle(image, face)])
-
-
-def skin_angle(image: Image, face: Face) -> float:
-    """The individual typology angle of the cheeks, in degrees: high is light (Chardon et al. 1991)."""
-    right_eye, left_eye, _, right_mouth, left_mouth = face.points
-    reach = 0.12 * np.hypot(*(left_eye - right_eye))
-    pixels = []
-    for eye, mouth in ((right_eye, right_mouth), (left_eye, left_mouth)):
-        x, y = 0.4 * eye + 0.6 * mouth
-        part = image[max(0, int(y - reach)) : int(y + reach) + 1, max(0, int(x - reach)) : int(x + reach) + 1]
-        pixels.append(part.reshape(-1, 3))
-    cheeks = np.concatenate(pixels)
-    if not len(cheeks):
-        return float("nan")
-    lab = cv2.cvtColor(cheeks[None].astype(np.float32) / 255, cv2.COLOR_RGB2LAB)[0]
-    lightness, red, yellow = np.median(lab, axis=0)
-    if np.hypot(red, yellow) < 2:  # a grey photo does not tell
-        return float("nan")
-    return float(np.degrees(np.arctan2(lightness - 50, yellow)))
+    turned = head.yaw, head.pitch, head.roll
+    return _row(seen.age, seen.female, *seen.expression, *turned, skin_angle(image, face))
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,8 +114,7 @@ def summarise(looks: Looks, groups: Groups) -> dict[str, Any]:
         return mean_by_person(values, person)
 
     def share(event: NDArray[np.bool_], kept: NDArray[np.bool_]) -> Any:
-        _, index = np.unique(person[kept], return_inverse=True)
-        return rate_by_person(np.bincount(index, weights=event[kept].astype(float)), np.bincount(index).astype(float))
+        return share_by_person(event, person, kept)
 
     both = np.isfinite(read[:, 1, 0])
     expressions = read[:, :, 2:9].argmax(axis=2)
@@ -138,7 +132,9 @@ def summarise(looks: Looks, groups: Groups) -> dict[str, Any]:
         "distribution": _distribution(read, known, both),
     }  # fmt: skip
     labels = labels_of(looks)
-    found["homogeneity"] = {name: homogeneity(groups, values) for name, values in labels.items()} if labels else {}
+    found["homogeneity"] = (
+        {name: homogeneity(groups, values) for name, values in labels.items()} if labels else {}
+    )
     found["label_distance"] = _label_distance(read, groups)
     return found
 
@@ -155,7 +151,9 @@ def _scaled(read: Floats) -> Floats:
 def _label_distance(read: Floats, groups: Groups) -> float:
     """AV to gAV: the mean distance of a member's attributes to the mean attributes of its group."""
     scaled = _scaled(read[:, 0])
-    parts = [np.linalg.norm(scaled[rows] - np.nanmean(scaled[rows], axis=0), axis=1) for rows in groups.members]
+    parts = [
+        np.linalg.norm(scaled[rows] - np.nanmean(scaled[rows], axis=0), axis=1) for rows in groups.members
+    ]
     return float(np.nanmean(np.concatenate(parts))) if parts else float("nan")
 
 

@@ -43,7 +43,9 @@ def dlib_resnet(path: Path) -> Any:
     return ov.Model([ops.matmul(mean, ops.constant(head), False, False)], [image], "dlib-resnet")
 
 
-def _residual(x: Any, tensors: "_Tensors", inputs: int, filters: int, size: int, stride: int) -> tuple[Any, int]:
+def _residual(
+    x: Any, tensors: "_Tensors", inputs: int, filters: int, size: int, stride: int
+) -> tuple[Any, int]:
     """Two convolutions beside a shortcut; what is smaller or has fewer channels is filled up with zeros."""
     from openvino import opset13 as ops
 

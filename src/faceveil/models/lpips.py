@@ -17,7 +17,13 @@ from faceveil.models.unpickle import read_arrays
 CARD = "lpips.alexnet"
 SHIFT = np.array([-0.030, -0.088, -0.188], np.float32)
 SCALE = np.array([0.458, 0.448, 0.450], np.float32)
-LAYERS = ((4, 2, False), (1, 2, True), (1, 1, True), (1, 1, False), (1, 1, False))  # stride, padding, pool before
+LAYERS = (
+    (4, 2, False),
+    (1, 2, True),
+    (1, 1, True),
+    (1, 1, False),
+    (1, 1, False),
+)  # stride, padding, pool before
 TINY = 1e-10
 
 
@@ -39,7 +45,9 @@ def _weights() -> Any:
 
 @cache
 def _heads() -> list[NDArray[np.float32]]:
-    return [_weights()[f"NetLinLayer_{layer}"]["Conv_0"]["kernel"].reshape(-1) for layer in range(len(LAYERS))]
+    return [
+        _weights()[f"NetLinLayer_{layer}"]["Conv_0"]["kernel"].reshape(-1) for layer in range(len(LAYERS))
+    ]
 
 
 @cache
