@@ -15,7 +15,7 @@ from faceveil.evaluation.results import AttackResult, Results
 from faceveil.report.curves import Line, cmc, det, roc
 
 STYLE = Path(__file__).with_name("style.css")
-MOST_NAMES = 50
+MOST_NAMES = 15
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 MEANING = {
