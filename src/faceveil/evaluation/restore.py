@@ -19,7 +19,7 @@ Window = tuple[slice, slice]
 
 CHANGED = 12  # grey levels; below it is the noise of another compression
 NOISES = (0.01, 1 / 36, 1 / 12, 0.3, 3.0)  # powers of noise to try: from 8-bit rounding to compression
-SLOPES = (2.0, 2.6, 3.2)  # of natural spectra along a line
+SLOPES = (2.2, 3.0)  # of natural spectra along a line
 SMALLEST_BLUR = 4  # px; a smaller one hides nothing, and every camera and resampling has some
 NATURAL = 2.6  # slope of natural spectra in the plane
 CLEARLY = 0.08  # gain in log likelihood per frequency from which a blur is believed
@@ -131,7 +131,7 @@ def _misfit(grey: Floats, sizes: NDArray[np.int64]) -> Floats:
     for slope in SLOPES:
         natural = frequency**-slope
         level = power[:6].sum() / natural[:6].sum()
-        for strength in level * np.geomspace(0.2, 50, 16):
+        for strength in level * np.geomspace(0.2, 50, 10):
             for column, noise in enumerate(NOISES):
                 model = strength * natural * box + noise * length
                 best[:, column] = np.minimum(best[:, column], (np.log(model) + power / model).mean(axis=1))

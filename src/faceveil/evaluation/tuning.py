@@ -14,7 +14,7 @@ class Configuration:
     strength: int | None
     eer: float
     fta: float
-    recall: float  # genuine comparisons that match at the recogniser's threshold, of those that took place
+    recall: float  # genuine comparisons that match at the recogniser's threshold; failures never do
 
     @property
     def cost(self) -> float:
