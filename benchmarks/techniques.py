@@ -155,8 +155,8 @@ def attacked(
                     "found": result.found.value, "found_low": result.found.low, "found_high": result.found.high,
                     "eer": result.eer.value, "eer_low": result.eer.low, "eer_high": result.eer.high,
                     "eer_acquired": result.eer_acquired, "auc": result.auc.value, "fta": result.fta.value,
-                    "fte": result.fte.value, "fmr": result.fmr.value, "fnmr": result.fnmr.value, "gfrr": result.gfrr.value,
-                    "people": result.people,
+                    "fte": result.fte.value, "fmr": result.fmr.value, "fnmr": result.fnmr.value,
+                    "gfrr": result.gfrr.value, "people": result.people,
                 })  # fmt: skip
     return rows
 
