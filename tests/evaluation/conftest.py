@@ -8,7 +8,7 @@ import pytest
 
 from faceveil.models import weights
 
-PEOPLE, PHOTOS = 30, 2
+PEOPLE, PHOTOS = 24, 2
 
 
 def orl(person: int, photo: int) -> np.ndarray:
