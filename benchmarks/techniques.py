@@ -32,9 +32,9 @@ from faceveil.methods import method
 from faceveil.models import weights
 
 STRENGTHS = {
-    "blur": (5, 9, 15, 21, 31, 45, 61),
-    "pixelate": (40, 24, 16, 12, 9, 7, 5),
-    "noise": (5, 10, 20, 35, 60, 80),
+    "blur": (5, 9, 15, 21, 31, 45),
+    "pixelate": (24, 16, 12, 9, 7, 5),
+    "noise": (5, 10, 20, 35, 60),
     "threshold": (127,),
     "eye-mask": (None,),
     "blackout": (None,),
@@ -54,7 +54,7 @@ class Scene:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--people", type=int, default=100)
+    parser.add_argument("--people", type=int, default=40)
     parser.add_argument("--photos", type=int, default=2)
     parser.add_argument("--only", nargs="*", default=["lfw", "orl"], choices=["lfw", "orl"])
     parser.add_argument("--cache", type=Path)
