@@ -50,6 +50,7 @@ def evaluate(
     attacker_faces: Faces = None,
     groups: Annotated[Path | None, typer.Option(help="CSV: photo, then one column per attribute.")] = None,
     clusters: Clusters = None,
+    pairs: Annotated[Path | None, typer.Option(help="A pairs.txt as LFW's: run its protocol too.")] = None,
     utility: Annotated[bool, typer.Option(help="Measure what is left of the photos' use.")] = True,
     restoration: Annotated[bool, typer.Option(help="Also attack after undoing blur and pixels.")] = True,
     max_risk: Annotated[float | None, typer.Option(help="Show on the page whether this limit holds.")] = None,
@@ -63,7 +64,7 @@ def evaluate(
     options = Options(
         subjects=subjects, recognizers=tuple(recognizer or ()), own_models=tuple(attack_model or ()),
         used_by_method=tuple(used_by_method or ()), utility=utility, restoration=restoration, groups=groups,
-        clusters=clusters, method=method_of(method_command), attacker_faces=attacker_faces, cache=cache,
+        clusters=clusters, pairs=pairs, method=method_of(method_command), attacker_faces=attacker_faces, cache=cache,
         workers=workers,
     )  # fmt: skip
     results = run(originals, anonymised, options)

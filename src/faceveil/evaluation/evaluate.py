@@ -18,6 +18,7 @@ from faceveil.evaluation.cache import Cache
 from faceveil.evaluation.clusters import Groups, cluster_level, diversity, exposed, shared_faces
 from faceveil.evaluation.groups import group_rates, group_warnings
 from faceveil.evaluation.people import Pairs, pair_photos, read_table
+from faceveil.evaluation.protocol import protocol_results, read_pairs
 from faceveil.evaluation.results import AttackResult, Results
 from faceveil.evaluation.trained import Map, Method, learn_maps
 from faceveil.evaluation.utility import measure_pair, summarise
@@ -37,6 +38,7 @@ class Options:
     restoration: bool = True
     groups: Path | None = None  # CSV: photo, then one column per attribute
     clusters: Path | None = None  # CSV: photo, cluster
+    pairs: Path | None = None  # a pairs.txt as LFW's
     method: Method | None = None  # for the trained parrot
     attacker_faces: Path | None = None
     cache: Path | None = None
@@ -86,6 +88,8 @@ def evaluate(
         groups = _clusters(looks, judges, options)
         levels = [level for one in judges if (level := cluster_level(looks, one, groups)) is not None]
         variety = {one.id: diversity(looks, one) for one in judges}
+    with clock.stage("protocol"):
+        protocol = protocol_results(looks, judges, read_pairs(options.pairs)) if options.pairs else []
     with clock.stage("utility"):
         utility = summarise(looks, groups) if options.utility else {}
     rates = group_rates(looks, max(attacks, key=lambda one: one.found.high), judges, options.groups)
@@ -98,7 +102,7 @@ def evaluate(
         not_found_in_original=sum(look.original is None for look in looks.looks),
         several_faces=sum(look.faces > 1 for look in looks.looks),
         recognizers=[_describe(one) for one in judges], attacks=attacks, baseline=plain,
-        exposed=exposed(looks, judges), clusters=levels, diversity=variety, utility=utility, groups=rates,
+        exposed=exposed(looks, judges), clusters=levels, protocol=protocol, diversity=variety, utility=utility, groups=rates,
         warnings=[*warnings, *_warnings(looks, judges, attacks, plain), *group_warnings(rates)],
         parameters={
             "subjects": options.subjects, "detector": "yunet.2023mar", "trained": bool(maps),

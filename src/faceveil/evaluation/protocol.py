@@ -1,15 +1,25 @@
 """The pairs protocol of LFW: each fold is judged with the threshold that is best on the other folds."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
+from pathlib import Path, PurePosixPath
 
 import numpy as np
 from numpy.typing import NDArray
 
 from faceveil.errors import UsageError
+from faceveil.evaluation.acquire import Looks, View
+from faceveil.evaluation.attackers import Attacker
+from faceveil.evaluation.results import ProtocolResult
 
 Floats = NDArray[np.float64]
+
+COMPARISONS: dict[str, tuple[View, View]] = {
+    "unprotected": ("original", "original"),
+    "naive": ("original", "anonymised"),
+    "parrot": ("anonymised", "anonymised"),
+}
 
 
 @dataclass(frozen=True)
@@ -65,6 +75,33 @@ def pairs_accuracy(
     rows = np.array([(row_of[pair.first], row_of[pair.second]) for pair in there])
     distances = np.asarray(distance(rows[:, 0], rows[:, 1]), np.float64)
     return cross_validated(distances, same, fold)
+
+
+def protocol_results(looks: Looks, judges: Sequence[Attacker], pairs: list[Pair]) -> list[ProtocolResult]:
+    """The protocol on originals, on originals against released photos, and on released photos."""
+    row_of = {PurePosixPath(pair.name).stem: row for row, pair in enumerate(looks.pairs.pairs)}
+    done = []
+    for name, (first, second) in COMPARISONS.items():
+        for judge in judges:
+            found = pairs_accuracy(pairs, partial(_distances, looks, judge, first, second), row_of)
+            done.append(
+                ProtocolResult(
+                    name, judge.id, found.value, found.error, found.folds, found.pairs, found.failed
+                )
+            )
+    return done
+
+
+def _distances(
+    looks: Looks, judge: Attacker, first: View, second: View, rows: NDArray[np.intp], others: NDArray[np.intp]
+) -> Floats:
+    distances = np.full(len(rows), np.inf)
+    for number, (row, other) in enumerate(zip(rows, others, strict=True)):
+        a = looks.looks[row].vectors.get((first, judge.id))
+        b = looks.looks[other].vectors.get((second, judge.id))
+        if a is not None and b is not None:
+            distances[number] = judge.recognizer.distance(a, b)
+    return distances
 
 
 def cross_validated(distances: Floats, same: NDArray[np.bool_], fold: NDArray[np.intp]) -> Accuracy:

@@ -55,7 +55,7 @@ class Curve:
     @property
     def auc(self) -> float:
         """The area under the ROC: how often a genuine pair is nearer than an impostor pair (a tie is half)."""
-        return float(np.trapezoid(1 - self.fnmr, self.fmr))
+        return float(area(self.fmr, self.fnmr))
 
     @property
     def eer(self) -> float:

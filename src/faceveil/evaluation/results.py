@@ -79,6 +79,19 @@ class ClusterLevel:
 
 
 @dataclass(frozen=True)
+class ProtocolResult:
+    """Accuracy of a pairs protocol, the threshold of each fold chosen on the others. One half is a guess."""
+
+    comparison: str  # unprotected, naive, parrot
+    recognizer: str
+    accuracy: float
+    error: float  # standard error over folds
+    folds: int
+    pairs: int
+    failed: int  # pairs of which a face was not acquired, counted as judged "two people"
+
+
+@dataclass(frozen=True)
 class GroupRates:
     """Figures of one group of people."""
 
@@ -111,6 +124,7 @@ class Results:
     baseline: list[AttackResult]
     exposed: list[Exposed]
     clusters: list[ClusterLevel]
+    protocol: list[ProtocolResult]
     diversity: dict[str, Any]
     utility: dict[str, Any]
     groups: list[GroupRates]

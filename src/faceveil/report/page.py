@@ -54,7 +54,7 @@ def page(results: Results, verdict: Verdict | None = None, pictures: Sequence[Pi
     """The whole page as one string of HTML."""
     parts = [
         _head(results, verdict), _attacks(results), _curves(results), _exposed(results), _pictures(pictures),
-        _utility(results), _clusters(results), _groups(results), _not_covered(results), _parameters(results),
+        _utility(results), _clusters(results), _protocol(results), _groups(results), _not_covered(results), _parameters(results),
     ]  # fmt: skip
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
@@ -291,6 +291,24 @@ def _clusters(results: Results) -> str:
         "Information loss: their mean distance. Groups: photos of several people that share a released face.</p>"
         "</section>"
     )  # fmt: skip
+
+
+def _protocol(results: Results) -> str:
+    if not results.protocol:
+        return ""
+    rows = [
+        (
+            "",
+            [
+                escape(one.comparison), escape(one.recognizer), f"{100 * one.accuracy:.1f} ± {100 * one.error:.1f}",
+                f"{one.pairs:,} in {one.folds} folds", f"{one.failed:,}",
+            ],
+        )
+        for one in results.protocol
+    ]  # fmt: skip
+    head = ("comparison", "recogniser", "accuracy, %", "pairs", "failed")
+    note = "<p class='note'>Threshold of each fold from the other folds; 50 % is a guess.</p>"
+    return f"<section><h2>Pairs protocol</h2>{_table(head, rows)}{note}</section>"
 
 
 def _groups(results: Results) -> str:
