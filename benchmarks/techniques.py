@@ -30,6 +30,9 @@ from faceveil.evaluation.tuning import Configuration, highest_error, lowest_cost
 from faceveil.faces import find_faces, with_mesh
 from faceveil.methods import method
 from faceveil.models import weights
+from faceveil.report.curves import Line, det
+from faceveil.report.curves import strength as strength_figure
+from faceveil.report.page import document as html_document
 
 STRENGTHS = {
     "blur": (5, 9, 15, 21, 31, 45),
@@ -60,6 +63,7 @@ def main() -> None:
     parser.add_argument("--cache", type=Path)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--write", type=Path, help="the Markdown page")
+    parser.add_argument("--report", type=Path, help="a page of charts")
     options = parser.parse_args()
     cache, results, start = Cache(options.cache), {}, time.perf_counter()
     for name in options.only:
@@ -74,6 +78,8 @@ def main() -> None:
         options.json.write_text(json.dumps(document, indent=1) + "\n")
     if options.write:
         options.write.write_text(page(document), "utf-8")
+    if options.report:
+        options.report.write_text(charts(document), "utf-8")
 
 
 def lfw(people: int, photos: int) -> list[tuple[str, np.ndarray]]:
@@ -113,7 +119,7 @@ def measure(name: str, photos: list[tuple[str, np.ndarray]], cache: Cache) -> di
                 save(released, filtered(scenes, technique, strength))
                 rows += attacked(technique, strength, originals, released, cache)
                 best = [row for row in rows[-12:] if row["recognizer"] == PAPER and row["attack"] == "naive"]
-                print(name, json.dumps(best[-1]), flush=True)
+                print(name, json.dumps({k: v for k, v in best[-1].items() if k != "curve"}), flush=True)
     return {
         "photos": len(scenes),
         "people": len({scene.name.split("/")[0] for scene in scenes}),
@@ -157,6 +163,7 @@ def attacked(
                     "eer_acquired": result.eer_acquired, "auc": result.auc.value, "fta": result.fta.value,
                     "fte": result.fte.value, "fmr": result.fmr.value, "fnmr": result.fnmr.value,
                     "gfrr": result.gfrr.value, "people": result.people,
+                    "curve": [result.curve_fmr, result.curve_fnmr],
                 })  # fmt: skip
     return rows
 
@@ -244,6 +251,44 @@ def optimal_table(rows: list[dict]) -> list[str]:
                 f"{percent(at['reverse']['fte'])} |"
             )
     return lines
+
+
+def charts(document: dict) -> str:
+    """EER, FTA and what is found against strength, per technique; DET curves of the optimal configurations."""
+    parts = ["<h1>Techniques: the filters under attack</h1>"]
+    for name, entry in document["sets"].items():
+        rows, figures, optimal = entry["rows"], [], []
+        for technique, strengths in STRENGTHS.items():
+            naive = by_strength(rows, technique, "naive", PAPER)
+            best = highest_error([configuration(row) for row in naive]) or lowest_cost(
+                [configuration(r) for r in naive]
+            )
+            chosen = next(row for row in naive if row["strength"] == best.strength)
+            fmr, fnmr = (np.array(values) for values in chosen["curve"])
+            optimal.append(Line(f"{technique} {best.strength or ''}", fmr, fnmr))
+            if len(strengths) > 1:
+                figures.append(strength_chart(rows, technique))
+        head = f"<h2>{name.upper()}: {entry['people']} people, {entry['photos']} photos</h2>"
+        parts.append(f"<section>{head}<div class='curves'>{''.join(figures)}{det(optimal)}</div></section>")
+    return html_document("Techniques", "".join(parts))
+
+
+def by_strength(rows: list[dict], technique: str, attack: str, judge: str) -> list[dict]:
+    return [r for r in rows if (r["technique"], r["attack"], r["recognizer"]) == (technique, attack, judge)]
+
+
+def strength_chart(rows: list[dict], technique: str) -> str:
+    naive, restored = (by_strength(rows, technique, attack, PAPER) for attack in ("naive", "restored"))
+    x = np.array([row["strength"] for row in naive], float)
+    lines = [
+        Line("EER, naive, of comparisons", x, np.array([row["eer_acquired"] for row in naive])),
+        Line("EER, failures counted", x, np.array([row["eer"] for row in naive])),
+        Line("FTA", x, np.array([row["fta"] for row in naive])),
+        Line("found, naive", x, np.array([row["found"] for row in naive])),
+        Line("found, restored", x, np.array([row["found"] for row in restored])),
+    ]
+    lines = [Line(one.label, one.x[np.isfinite(one.y)], one.y[np.isfinite(one.y)]) for one in lines]
+    return strength_figure(technique, method(technique).meaning, [one for one in lines if len(one.x)])
 
 
 def percent(value: float | None) -> str:

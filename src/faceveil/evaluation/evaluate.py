@@ -102,7 +102,8 @@ def evaluate(
         not_found_in_original=sum(look.original is None for look in looks.looks),
         several_faces=sum(look.faces > 1 for look in looks.looks),
         recognizers=[_describe(one) for one in judges], attacks=attacks, baseline=plain,
-        exposed=exposed(looks, judges), clusters=levels, protocol=protocol, diversity=variety, utility=utility, groups=rates,
+        exposed=exposed(looks, judges), clusters=levels, protocol=protocol, diversity=variety,
+        utility=utility, groups=rates,
         warnings=[*warnings, *_warnings(looks, judges, attacks, plain), *group_warnings(rates)],
         parameters={
             "subjects": options.subjects, "detector": "yunet.2023mar", "trained": bool(maps),

@@ -46,7 +46,7 @@ def det(lines: Sequence[Line]) -> str:
 
     ticks = [(rate, f"{100 * rate:g}") for rate in DET_TICKS]
     guess = Line("a guess", np.array([EDGE, 1 - EDGE]), np.array([1 - EDGE, EDGE]))
-    return _chart(
+    return chart(
         "DET curve",
         lines,
         Axis("false match rate, %", ticks, scale),
@@ -59,7 +59,7 @@ def roc(lines: Sequence[Line]) -> str:
     """True matches against false matches; upper left is the attacker's side."""
     ticks = [(value / 100, str(value)) for value in (0, 20, 40, 60, 80, 100)]
     guess = Line("a guess", np.array([0.0, 1.0]), np.array([0.0, 1.0]))
-    return _chart(
+    return chart(
         "ROC curve",
         lines,
         Axis("false match rate, %", ticks, _same),
@@ -78,18 +78,34 @@ def cmc(lines: Sequence[Line], people: int) -> str:
     ranks = [rank for rank in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000) if rank <= top]
     shares = [(value / 100, str(value)) for value in (0, 20, 40, 60, 80, 100)]
     steps = np.geomspace(1, top, 60)
-    return _chart(
+    return chart(
         "CMC curve", lines, Axis("rank", [(float(rank), f"{rank:,}") for rank in ranks], scale),
         Axis("people found, %", shares, _same), Line("a guess", steps, steps / top),
     )  # fmt: skip
+
+
+def strength(title: str, name: str, lines: Sequence[Line]) -> str:
+    """Rates against the strength of a technique."""
+    ticks = sorted({float(value) for line in lines for value in line.x})
+
+    def scale(values: Floats) -> Floats:
+        return np.asarray((values - ticks[0]) / max(ticks[-1] - ticks[0], 1e-9))
+
+    shares = [(value / 100, str(value)) for value in (0, 20, 40, 60, 80, 100)]
+    return chart(
+        title, lines, Axis(name, [(tick, f"{tick:g}") for tick in ticks], scale), Axis("%", shares, _same)
+    )
 
 
 def _same(values: Floats) -> Floats:
     return np.clip(values, 0, 1)
 
 
-def _chart(title: str, lines: Sequence[Line], across: Axis, up: Axis, guess: Line) -> str:
-    body = [_frame(across, up), _path(guess, across, up, "guess", "")]
+def chart(title: str, lines: Sequence[Line], across: Axis, up: Axis, guess: Line | None = None) -> str:
+    """A figure with its legend; `guess` is drawn dotted."""
+    body = [_frame(across, up)]
+    if guess:
+        body.append(_path(guess, across, up, "guess", ""))
     marks = []
     for number, line in enumerate(lines):
         style = number % len(DASHES)
@@ -99,7 +115,7 @@ def _chart(title: str, lines: Sequence[Line], across: Axis, up: Axis, guess: Lin
     return (
         f'<figure><svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">'
         f"<title>{escape(title)}</title>{''.join(body)}{''.join(marks)}</svg>"
-        f"<figcaption><strong>{escape(title)}</strong> {legend}{_guess_key()}</figcaption></figure>"
+        f"<figcaption><strong>{escape(title)}</strong> {legend}{_guess_key() if guess else ''}</figcaption></figure>"
     )
 
 

@@ -54,14 +54,20 @@ def page(results: Results, verdict: Verdict | None = None, pictures: Sequence[Pi
     """The whole page as one string of HTML."""
     parts = [
         _head(results, verdict), _attacks(results), _curves(results), _exposed(results), _pictures(pictures),
-        _utility(results), _clusters(results), _protocol(results), _groups(results), _not_covered(results), _parameters(results),
+        _utility(results), _clusters(results), _protocol(results), _groups(results),
+        _not_covered(results), _parameters(results),
     ]  # fmt: skip
+    return document("faceveil evaluation", "".join(parts))
+
+
+def document(title: str, body: str) -> str:
+    """A page of its own: style inside, nothing from outside."""
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        f"<title>faceveil evaluation</title><style>{STYLE.read_text('utf-8')}</style></head>"
-        f"<body><main>{''.join(parts)}</main></body></html>\n"
+        f"<title>{escape(title)}</title><style>{STYLE.read_text('utf-8')}</style></head>"
+        f"<body><main>{body}</main></body></html>\n"
     )
 
 
