@@ -260,9 +260,8 @@ def charts(document: dict) -> str:
         rows, figures, optimal = entry["rows"], [], []
         for technique, strengths in STRENGTHS.items():
             naive = by_strength(rows, technique, "naive", PAPER)
-            best = highest_error([configuration(row) for row in naive]) or lowest_cost(
-                [configuration(r) for r in naive]
-            )
+            settings = [configuration(row) for row in naive]
+            best = highest_error(settings) or lowest_cost(settings)
             chosen = next(row for row in naive if row["strength"] == best.strength)
             fmr, fnmr = (np.array(values) for values in chosen["curve"])
             optimal.append(Line(f"{technique} {best.strength or ''}", fmr, fnmr))

@@ -161,6 +161,63 @@ def test_recognisers_that_made_the_result_do_not_certify_it_alone(originals, cac
     assert "took part" in certify(found, 0.5).sentence and "†" in page(found)
 
 
+def test_evaluate_prints_its_results_as_json(originals, blackout, cache_file, tmp_path):
+    released, expected = blackout
+    call = [
+        "evaluate",
+        str(originals),
+        str(released),
+        "--json",
+        "-",
+        "--no-utility",
+        "--cache",
+        str(cache_file),
+    ]
+    done = CliRunner().invoke(app, [*call, "--report", str(tmp_path / "page.html"), "--max-risk", "0.25"])
+    assert done.exit_code == 0, done.output
+    table = json.loads(done.stdout)
+    assert table["attacks"] == json.loads(expected.to_json())["attacks"]
+    assert "Passed" in (tmp_path / "page.html").read_text()
+
+
+def test_utility_of_unchanged_photos_is_whole_and_of_mirrored_ones_is_less(tmp_path, cache_file):
+    before = photos.write_set(tmp_path / "before", people=6, photos=1)
+    mirrored = photos.write_set(
+        tmp_path / "after",
+        lambda image, person, _: image if person < 4 else image[:, ::-1].copy(),
+        people=6,
+        photos=1,
+    )
+    options = Options(subjects="each", cache=cache_file, recognizers=("dlib-resnet.v1",), restoration=False)
+    whole = evaluate(before, before, options).utility
+    less = evaluate(before, mirrored, options).utility
+    assert whole["ssim_face"].value == 1 and whole["lpips_alexnet"].value == 0
+    assert whole["landmark_error_in_eye_distances"].value == 0 and whole["pose_error_in_degrees"].value == 0
+    assert (
+        whole["gender_kept"].value == whole["expression_kept"].value == whole["face_still_found"].value == 1
+    )
+    assert whole["frechet_mobilenetv2"] == pytest.approx(0, abs=1e-3) and less["frechet_mobilenetv2"] > 1
+    assert less["ssim_face"].value < 0.9 and less["lpips_alexnet"].value > 0.02
+    assert less["face_still_found"].value == 1, "a mirrored face is a face"
+
+
+def test_groups_of_a_table_are_judged_apart_and_a_difference_is_named(originals, cache_file, tmp_path):
+    def first_half_covered(image: np.ndarray, person: int, photo: int) -> np.ndarray:
+        return photos.covered(image) if person <= photos.PEOPLE // 2 else image
+
+    released = photos.write_set(tmp_path / "released", first_half_covered)
+    table = tmp_path / "groups.csv"
+    lines = [
+        f"s{person}/{photo}.png,{'covered' if person <= photos.PEOPLE // 2 else 'bare'}"
+        for person in range(1, photos.PEOPLE + 1)
+        for photo in range(1, photos.PHOTOS + 1)
+    ]
+    table.write_text("photo,kind\n" + "\n".join(lines))
+    found = evaluate(originals, released, Options(cache=cache_file, groups=table, **FAST))
+    assert {(row.group, row.found.value) for row in found.groups} == {("covered", 0.0), ("bare", 1.0)}
+    assert any("bare are re-identified more often than covered" in text for text in found.warnings)
+
+
 def test_one_person_alone_cannot_be_looked_up(tmp_path, cache_file):
     alone = photos.write_set(tmp_path / "alone", people=1)
     with pytest.raises(UsageError, match="two people"):

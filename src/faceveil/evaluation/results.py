@@ -50,7 +50,8 @@ class AttackResult:
 
     @property
     def sentence(self) -> str:
-        return f"{self.attack} with {self.recognizer_name} finds {self.found} of {self.people} people"
+        part = ", which took part in making the result," if self.used_by_method else ""
+        return f"{self.attack} with {self.recognizer_name}{part} finds {self.found} of {self.people} people"
 
 
 @dataclass(frozen=True)

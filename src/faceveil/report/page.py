@@ -146,11 +146,11 @@ def _table(head: Sequence[str], rows: Sequence[tuple[str, list[str]]]) -> str:
     return f"<div class='wide'><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
 
 
-def _rate(rate: Rate) -> str:
+def _rate(rate: Rate, unit: str = "") -> str:
     if rate.people == 0:
         return "–"
     sign = "°" if rate.warning else ""
-    return f"{100 * rate.value:.1f}{sign} <i>{100 * rate.low:.1f}–{100 * rate.high:.1f}</i>"
+    return f"{100 * rate.value:.1f}{unit}{sign} <i>{100 * rate.low:.1f}–{100 * rate.high:.1f}</i>"
 
 
 def _percent(one: Estimate) -> str:
@@ -261,7 +261,7 @@ def _utility(results: Results) -> str:
 
 def _any(value: Any) -> str:
     if isinstance(value, Rate):
-        return _rate(value) + " %"
+        return _rate(value, " %")
     if isinstance(value, Estimate):
         return _plain(value, 3)
     return "–" if value is None or not np.isfinite(value) else f"{value:.2f}"
