@@ -63,6 +63,10 @@ def evaluate(
 ) -> Results:
     """Attack a result, whoever made it, and measure what is left of its use."""
     options = options or Options()
+    if (options.method is None) != (options.attacker_faces is None):
+        raise UsageError(
+            "the trained attack needs both the method (--method-command) and --attacker-faces FOLDER."
+        )
     clock = _Clock()
     judges = attackers(options.recognizers, options.own_models, options.used_by_method)
     cache = Cache(options.cache)
