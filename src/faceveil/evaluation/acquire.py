@@ -35,7 +35,7 @@ View = Literal["original", "anonymised", "restored"]
 Measure = Callable[[Image, Image, Face, Face | None], dict[str, NDArray[np.float32]]]
 
 DETECTOR = "yunet"
-NEARBY = 1.0  # widths of the original's face by which the released one may have moved
+NEARBY = 0.5  # widths of the original's face by which the released one may have moved; beyond is a neighbour
 
 
 class LazyPhoto:

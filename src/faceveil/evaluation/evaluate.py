@@ -76,11 +76,7 @@ def evaluate(
         with clock.stage("find and embed"):
             looks = _look(pairs, judges, cache, options, progress)
         maps: dict[str, Map] = {}
-        if options.method is not None:
-            if options.attacker_faces is None:
-                raise UsageError(
-                    "the trained attack needs faces of the attacker's own: --attacker-faces FOLDER."
-                )
+        if options.method is not None and options.attacker_faces is not None:
             with clock.stage("train the attacker"):
                 maps = learn_maps(options.method, options.attacker_faces, judges, cache)
     finally:
