@@ -46,14 +46,17 @@ PAPER = "dlib-resnet.v1"
 DIFFERENCES = """## Where this differs from the paper
 
 - Its photos are 147 frontal ones of FERET, one per person; these are two per person, of LFW (all poses) and of ORL.
-- Its detector is dlib's HOG, which loses filtered faces early (its optimal blur and pixelation are at 17 to 18, its
-  noise at 9 to 15 %). YuNet still finds them, so the same criteria choose stronger filters here.
-- Naive and reverse make the same comparisons here, so their EER, FMR and FNMR agree; what is found at rank 1 does not.
-- Parrot compares two different photos of a person here. The paper compares a photo with itself, which a filter that
-  draws nothing at random cannot fail to match.
-- Restored is not in the paper: blur of unknown size is recognised and undone, pixels are smoothed, and the face is cut
-  out by hand, so that a detector that fails protects nobody. The filtered photos are PNG: after JPEG less can be undone.
-- The filters change the box that YuNet found; hair and outline beyond it remain, in the paper as here.""".splitlines()
+- Its detector is that of the face_recognition package, which loses filtered faces early: its optimal blur and
+  pixelation are at 17 to 18, its noise at 9 to 15 %. YuNet still finds them, so the same criteria choose stronger
+  filters here.
+- Naive and reverse make the same comparisons here, so their EER, FMR and FNMR agree; what is found at rank 1 does
+  not.
+- Parrot compares two different photos of a person here. The paper has one photo of each, and a filter that draws
+  nothing at random cannot fail to match a photo with itself.
+- Restored is not in the paper: blur of unknown size is recognised and undone, pixels are smoothed, and the face is
+  cut out by hand, so that a detector that fails protects nobody. The filtered photos are PNG: after JPEG less can be
+  undone.
+- The filters change the box that YuNet found; hair and outline beyond it remain.""".splitlines()
 ATTACKS = ("naive", "reverse", "parrot", "restored")
 
 
