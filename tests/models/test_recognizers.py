@@ -92,3 +92,13 @@ def test_crops_of_another_kind_are_refused(crops):
 def test_an_unknown_recogniser_lists_the_known():
     with pytest.raises(UsageError, match=r"dlib-resnet\.v1"):
         recognizer("facenet")
+
+
+def test_the_rebuilt_dlib_network_gives_dlib_s_own_numbers(faces):
+    import dlib
+
+    judge, bench = recognizer("dlib-resnet.v1"), benchmark()
+    crops = np.stack([bench.align(image, points, judge) for image, points, _ in faces[:3]])
+    own = dlib.face_recognition_model_v1(str(weights(judge.id)))
+    expected = np.array([own.compute_face_descriptor(np.ascontiguousarray(crop)) for crop in crops])
+    assert np.abs(judge.embed(crops) - expected).max() < 1e-5

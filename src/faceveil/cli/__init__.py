@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from faceveil.cli import anonymize, doctor, group, leaks, methods, models, render_latents, sample
+from faceveil.cli import anonymize, certify, doctor, evaluate, group, leaks, methods, models, render_latents, sample
 
 app = typer.Typer(
     name="faceveil",
@@ -20,6 +20,8 @@ app = typer.Typer(
     add_completion=False,
 )
 app.command("anonymize")(anonymize.anonymize)
+app.command("evaluate")(evaluate.evaluate)
+app.command("certify")(certify.certify)
 app.command("methods")(methods.methods)
 app.add_typer(models.app, name="models")
 app.command("group")(group.group)

@@ -1,0 +1,127 @@
+"""Which anonymised photo belongs to which original, and whom each shows.
+
+Photos are paired by their path below the two folders; the suffix may differ (a .png made from a .jpg). People
+come from the folder each photo lies in, from a CSV file, from LFW's name pattern, or every photo is a person.
+"""
+
+import csv
+import re
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faceveil.errors import UsageError
+from faceveil.photos import find_photos
+
+NUMBERED = re.compile(r"(.+)_\d+$")  # Name_0001
+
+
+@dataclass(frozen=True)
+class PhotoPair:
+    """An original and what was made of it; `anonymised` is None where nothing was released."""
+
+    name: str  # the original's path below its folder
+    original: Path
+    anonymised: Path | None
+    person: str
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """All pairs, in the order of their names, and what has no partner."""
+
+    pairs: list[PhotoPair]
+    unpaired: list[str]  # released photos without an original, by name
+
+    @property
+    def people(self) -> list[str]:
+        return sorted({pair.person for pair in self.pairs})
+
+    @property
+    def person_index(self) -> NDArray[np.intp]:
+        """Each pair's person as a number."""
+        index = {person: number for number, person in enumerate(self.people)}
+        return np.array([index[pair.person] for pair in self.pairs], np.intp)
+
+
+def pair_photos(originals: Path, anonymised: Path, subjects: str = "auto") -> Pairs:
+    """Pair two folders. `subjects`: folder, each, name, the path of a CSV file, or auto."""
+    for folder in (originals, anonymised):
+        if not folder.is_dir():
+            raise UsageError(f"{folder} is not a folder; give a folder of photos.")
+    released = _by_stem(anonymised)
+    sources = find_photos([originals]).photos
+    if not sources:
+        raise UsageError(f"{originals} holds no photos.")
+    names = [photo.relative.as_posix() for photo in sources]
+    person_of = _people(names, subjects)
+    pairs = []
+    for name, photo in zip(names, sources, strict=True):
+        partner = released.pop(_stem(name), None)
+        pairs.append(PhotoPair(name, photo.path, partner, person_of[name]))
+    if not any(pair.anonymised for pair in pairs):
+        raise UsageError(
+            f"no photo of {anonymised} has the name of a photo of {originals}. "
+            "Pairs are made by the path below the two folders; only the suffix may differ."
+        )
+    return Pairs(pairs, sorted(path.relative_to(anonymised).as_posix() for path in released.values()))
+
+
+def _by_stem(folder: Path) -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    for photo in find_photos([folder]).photos:
+        stem = _stem(photo.relative.as_posix())
+        if stem in found:
+            raise UsageError(f"{found[stem]} and {photo.path} differ only in their suffix; keep one of them.")
+        found[stem] = photo.path
+    return found
+
+
+def _stem(name: str) -> str:
+    return str(PurePosixPath(name).with_suffix(""))
+
+
+def _people(names: list[str], subjects: str) -> dict[str, str]:
+    if subjects == "auto":
+        nested = all("/" in name for name in names)
+        numbered = all(NUMBERED.match(PurePosixPath(name).stem) for name in names)
+        subjects = "folder" if nested else "name" if numbered else "each"
+    if subjects == "each":
+        return {name: name for name in names}
+    if subjects == "folder":
+        return {name: PurePosixPath(name).parent.as_posix() for name in names}
+    if subjects == "name":
+        return {name: _person_in_name(name) for name in names}
+    return _people_of_table(names, Path(subjects))
+
+
+def _person_in_name(name: str) -> str:
+    found = NUMBERED.match(PurePosixPath(name).stem)
+    if not found:
+        raise UsageError(
+            f"{name} does not look like Name_0001; give the people with --subjects folder or a CSV."
+        )
+    return found[1]
+
+
+def _people_of_table(names: list[str], path: Path) -> dict[str, str]:
+    table = {row["photo"]: row["person"] for row in read_table(path, ("photo", "person"))}
+    missing = [name for name in names if name not in table]
+    if missing:
+        raise UsageError(f"{path} names no person for {missing[0]} (and {len(missing) - 1} more).")
+    return {name: table[name] for name in names}
+
+
+def read_table(path: Path, columns: tuple[str, ...]) -> list[dict[str, str]]:
+    """The rows of a CSV file that has at least these columns."""
+    if not path.is_file():
+        raise UsageError(f"{path} is neither a file nor one of: auto, folder, name, each.")
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.DictReader(file)
+        rows = list(reader)
+    lacking = [column for column in columns if column not in (reader.fieldnames or ())]
+    if lacking:
+        raise UsageError(f"{path} needs the columns {', '.join(columns)}; {', '.join(lacking)} is missing.")
+    return rows

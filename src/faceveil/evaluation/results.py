@@ -1,0 +1,165 @@
+"""Results: the one object that the page, the JSON and the command line render. Described in docs/evaluation.md."""
+
+import dataclasses
+import json
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from faceveil.evaluation.intervals import Estimate, Rate
+
+SCHEMA = 1
+
+NOT_COVERED = (
+    "hair, clothes, jewellery, tattoos and body shape",
+    "name tags, captions and other text in the photo",
+    "the background, the place and other people in it",
+    "file names, dates and other metadata (see: faceveil leaks)",
+    "other photos of the same scene, and what an attacker knows besides faces",
+    "faces other than the main one of each photo",
+)
+
+
+@dataclass(frozen=True)
+class AttackResult:
+    """One attack with one recogniser. Rates have 95 % intervals by person."""
+
+    attack: str  # naive, reverse, parrot, restored, trained
+    recognizer: str
+    recognizer_name: str
+    used_by_method: bool
+    probes: int
+    people: int  # whom the probes show
+    gallery_people: int
+    chance: float  # of finding a person by a guess
+    found: Rate  # people found at rank 1, each person weighing the same
+    mean_rank: Estimate
+    cmc_ranks: list[int]
+    cmc: list[float]
+    fta: Rate  # probes in which no face was acquired
+    fte: Rate  # people of whom no template could be enrolled
+    fmr: Rate  # at the recogniser's threshold, over comparisons that took place
+    fnmr: Rate
+    gfrr: Rate  # genuine comparisons that do not match, failures included
+    threshold: float
+    eer: Estimate  # failures counted as not matching
+    eer_acquired: float  # over comparisons that took place
+    auc: Estimate
+    curve_fmr: list[float]
+    curve_fnmr: list[float]
+
+    @property
+    def sentence(self) -> str:
+        part = ", which took part in making the result," if self.used_by_method else ""
+        return f"{self.attack} with {self.recognizer_name}{part} finds {self.found} of {self.people} people"
+
+
+@dataclass(frozen=True)
+class Exposed:
+    """A released photo that recognisers take for its own original."""
+
+    photo: str
+    person: str
+    recognizers: list[str]
+    unchanged: bool  # so near that it must be the original face
+
+
+@dataclass(frozen=True)
+class ClusterLevel:
+    """Re-identification inside groups that share a face, as AnonFACES defines it, with one recogniser."""
+
+    recognizer: str
+    groups: int
+    smallest: int  # k
+    mean_rate: float  # Q = members below the threshold / members, mean over groups
+    worst_rate: float
+    groups_with_mean_below_threshold: int
+    database_rate: Rate  # originals below the threshold of their own released face
+    information_loss: Estimate  # definition 3.2: mean distance of original and released face
+    bound: float  # 1/k
+
+
+@dataclass(frozen=True)
+class ProtocolResult:
+    """Accuracy of a pairs protocol, the threshold of each fold chosen on the others. One half is a guess."""
+
+    comparison: str  # unprotected, naive, parrot
+    recognizer: str
+    accuracy: float
+    error: float  # standard error over folds
+    folds: int
+    pairs: int
+    failed: int  # pairs of which a face was not acquired, counted as judged "two people"
+
+
+@dataclass(frozen=True)
+class GroupRates:
+    """Figures of one group of people."""
+
+    attribute: str
+    group: str
+    people: int
+    photos: int
+    found: Rate
+    missed: Rate  # originals in which the detector finds no face
+    attribute_loss: Rate
+
+
+@dataclass(frozen=True)
+class Results:
+    """Everything an evaluation found."""
+
+    originals: str
+    anonymised: str
+    version: str
+    created: str
+    photos: int
+    people: int
+    released: int
+    withheld: int  # originals without a released photo
+    unpaired: list[str]
+    not_found_in_original: int
+    several_faces: int
+    recognizers: list[dict[str, Any]]
+    attacks: list[AttackResult]
+    baseline: list[AttackResult]
+    exposed: list[Exposed]
+    clusters: list[ClusterLevel]
+    protocol: list[ProtocolResult]
+    diversity: dict[str, Any]
+    utility: dict[str, Any]
+    groups: list[GroupRates]
+    warnings: list[str]
+    parameters: dict[str, Any]
+    seconds: dict[str, float]
+    not_covered: list[str] = field(default_factory=lambda: list(NOT_COVERED))
+    schema: int = SCHEMA
+
+    @property
+    def worst(self) -> AttackResult:
+        """The attack with the highest upper bound."""
+        return max(self.attacks, key=lambda attack: (attack.found.high, attack.found.value))
+
+    @property
+    def independent(self) -> bool:
+        """Whether a recogniser attacked that took no part in making the result."""
+        return any(not attack.used_by_method for attack in self.attacks)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values; what is not a number is null."""
+        table: dict[str, Any] = _plain(dataclasses.asdict(self))
+        table["worst"] = {"attack": self.worst.attack, "recognizer": self.worst.recognizer}
+        return table
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, float):
+        return round(value, 6) if math.isfinite(value) else None
+    return value

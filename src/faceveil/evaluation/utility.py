@@ -1,0 +1,186 @@
+"""What is left of a photo's use: likeness, landmarks, pose, attributes, whether a face is still found."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from faceveil.evaluation.acquire import Looks
+from faceveil.evaluation.clusters import Groups, homogeneity
+from faceveil.evaluation.fidelity import frechet, ssim
+from faceveil.evaluation.intervals import mean_by_person, share_by_person
+from faceveil.faces import Face, align_ffhq, pose, with_mesh
+from faceveil.faces.attributes import attributes, skin_angle
+from faceveil.models.attributes import EXPRESSIONS
+from faceveil.models.lpips import lpips
+from faceveil.models.mobilenetv2 import features
+
+Image = NDArray[np.uint8]
+Floats = NDArray[np.float64]
+
+BANDS = (
+    (0, 18, "under 18"),
+    (18, 30, "18–29"),
+    (30, 45, "30–44"),
+    (45, 60, "45–59"),
+    (60, 200, "60 and over"),
+)
+TONES = ((41, np.inf, "light"), (10, 41, "medium"), (-np.inf, 10, "dark"))  # typology angle in degrees
+CROP = 224  # px of the crop that is compared
+LPIPS_CROP = 128
+NAN = np.nan
+
+
+def measure_pair(
+    before: Image, after: Image, face: Face, other: Face | None
+) -> dict[str, NDArray[np.float32]]:
+    """Everything about one pair that is not identity. NaN: the released face was not found."""
+    if after.shape != before.shape:
+        ratio = np.array(before.shape[1::-1]) / after.shape[1::-1]
+        after = np.asarray(cv2.resize(after, before.shape[1::-1], interpolation=cv2.INTER_AREA), np.uint8)
+        other = other and replace(
+            other, box_xyxy=other.box_xyxy * np.r_[ratio, ratio], points=other.points * ratio
+        )
+    place = align_ffhq(face, CROP)
+    one, two = place.crop(before), place.crop(after)
+    small = [cv2.resize(crop, (LPIPS_CROP, LPIPS_CROP), interpolation=cv2.INTER_AREA) for crop in (one, two)]
+    read = [_read(before, face), _read(after, other) if other is not None else np.full(13, NAN, np.float32)]
+    drift = NAN
+    if other is not None:
+        eyes = np.hypot(*(face.points[1] - face.points[0]))
+        drift = float(np.hypot(*(face.points - other.points).T).mean() / max(eyes, 1e-9))
+    return {
+        "ssim": _row(ssim(one, two), ssim(before, after) if min(before.shape[:2]) > 10 else NAN),
+        "lpips": _row(lpips(np.asarray(small[0], np.uint8), np.asarray(small[1], np.uint8))),
+        "features": np.stack([features(one), features(two)]),  # of MobileNetV2,
+        "read": np.stack(read),  # age, female, seven expressions, yaw, pitch, roll, skin
+        "landmarks": _row(drift),
+    }
+
+
+def _row(*values: float) -> NDArray[np.float32]:
+    return np.array(values, np.float32)
+
+
+def _read(image: Image, face: Face) -> NDArray[np.float32]:
+    seen, head = attributes(image, face), pose(with_mesh(image, [face])[0])
+    turned = head.yaw, head.pitch, head.roll
+    return _row(seen.age, seen.female, *seen.expression, *turned, skin_angle(image, face))
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """Per photo: whether gender and expression were kept, and whether that is known (a face in the original)."""
+
+    kept: NDArray[np.bool_]
+    known: NDArray[np.bool_]
+
+
+def kept_attributes(looks: Looks) -> Kept:
+    """A face that is no longer found has lost its attributes."""
+    read = _table(looks, "read", (2, 13))
+    known = np.isfinite(read[:, 0, 0])
+    same = (read[:, 0, 1] > 0.5) == (read[:, 1, 1] > 0.5)
+    same &= np.abs(read[:, 0, 0] - read[:, 1, 0]) < 10
+    return Kept(same & np.isfinite(read[:, 1, 0]), known)
+
+
+def labels_of(looks: Looks) -> dict[str, list[str | None]]:
+    """Groups that the originals themselves tell: age band, gender (as seen), skin tone."""
+    read = _table(looks, "read", (2, 13))[:, 0]
+    if not np.isfinite(read[:, 0]).any():
+        return {}
+    return {
+        "age": [_band(age, BANDS) for age in read[:, 0]],
+        "gender": [None if np.isnan(p) else "female" if p > 0.5 else "male" for p in read[:, 1]],
+        "skin tone": [_band(angle, TONES) for angle in read[:, 12]],
+    }
+
+
+def _band(value: float, bands: tuple[tuple[float, float, str], ...]) -> str | None:
+    return next((name for low, high, name in bands if low <= value < high), None)
+
+
+def summarise(looks: Looks, groups: Groups) -> dict[str, Any]:
+    """The utility part of the results."""
+    person = looks.pairs.person_index
+    read, likeness = _table(looks, "read", (2, 13)), _table(looks, "ssim", (2,))
+    known = np.isfinite(read[:, 0, 0])
+
+    def mean(values: Floats) -> Any:
+        return mean_by_person(values, person)
+
+    def share(event: NDArray[np.bool_], kept: NDArray[np.bool_]) -> Any:
+        return share_by_person(event, person, kept)
+
+    both = np.isfinite(read[:, 1, 0])
+    expressions = read[:, :, 2:9].argmax(axis=2)
+    found: dict[str, Any] = {
+        "face_still_found": share(both, known),
+        "ssim_face": mean(likeness[:, 0]), "ssim_photo": mean(likeness[:, 1]),
+        "lpips_alexnet": mean(_table(looks, "lpips", (1,))[:, 0]),
+        "landmark_error_in_eye_distances": mean(_table(looks, "landmarks", (1,))[:, 0]),
+        "pose_error_in_degrees": mean(np.abs(_turn(read[:, 0, 9:12] - read[:, 1, 9:12])).mean(axis=1)),
+        "age_error_in_years": mean(np.abs(read[:, 0, 0] - read[:, 1, 0])),
+        "gender_kept": share(both & ((read[:, 0, 1] > 0.5) == (read[:, 1, 1] > 0.5)), known),
+        "expression_kept": share(both & (expressions[:, 0] == expressions[:, 1]), known),
+        "attribute_distance": mean(np.linalg.norm(_scaled(read[:, 0]) - _scaled(read[:, 1]), axis=1)),
+        "frechet_mobilenetv2": _frechet(looks),
+        "distribution": _distribution(read, known, both),
+    }  # fmt: skip
+    labels = labels_of(looks)
+    found["homogeneity"] = (
+        {name: homogeneity(groups, values) for name, values in labels.items()} if labels else {}
+    )
+    found["label_distance"] = _label_distance(read, groups)
+    return found
+
+
+def _turn(degrees: Floats) -> Floats:
+    return (degrees + 180) % 360 - 180
+
+
+def _scaled(read: Floats) -> Floats:
+    """Attributes as numbers from 0 to 1, for the attribute distance of StyleID."""
+    return np.column_stack([read[:, 0] / 80, read[:, 1:9]])
+
+
+def _label_distance(read: Floats, groups: Groups) -> float:
+    """AV to gAV: the mean distance of a member's attributes to the mean attributes of its group."""
+    scaled = _scaled(read[:, 0])
+    parts = [
+        np.linalg.norm(scaled[rows] - np.nanmean(scaled[rows], axis=0), axis=1) for rows in groups.members
+    ]
+    return float(np.nanmean(np.concatenate(parts))) if parts else float("nan")
+
+
+def _distribution(read: Floats, known: NDArray[np.bool_], both: NDArray[np.bool_]) -> dict[str, Any]:
+    """Shares of attributes before and after (StyleID, figure 13)."""
+    tests: dict[str, Callable[[Floats], NDArray[np.bool_]]] = {
+        "young (under 30)": lambda rows: rows[:, 0] < 30,
+        "male (as seen)": lambda rows: rows[:, 1] <= 0.5,
+        "happy": lambda rows: rows[:, 2:9].argmax(axis=1) == EXPRESSIONS.index("happy"),
+    }
+    return {
+        name: {
+            "before": float(test(read[known, 0]).mean()) if known.any() else NAN,
+            "after": float(test(read[both, 1]).mean()) if both.any() else NAN,
+        }
+        for name, test in tests.items()
+    }
+
+
+def _frechet(looks: Looks) -> float:
+    rows = [look.measures["features"] for look in looks.looks if "features" in look.measures]
+    if len(rows) < 2:
+        return NAN
+    stacked = np.stack(rows).astype(np.float64)
+    return frechet(stacked[:, 0], stacked[:, 1])
+
+
+def _table(looks: Looks, name: str, shape: tuple[int, ...]) -> Floats:
+    empty = np.full(shape, NAN)
+    return np.array([look.measures.get(name, empty) for look in looks.looks], np.float64).reshape(-1, *shape)

@@ -1,0 +1,68 @@
+"""LPIPS (Zhang et al. 2018) with AlexNet: how different two pictures look, without torch.
+
+The five layers' activations, each scaled to length one over channels; squared differences weighted by the learned
+heads; the mean over the picture, summed over layers.
+"""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faceveil.models.runtime import Network, openvino
+from faceveil.models.store import weights
+from faceveil.models.unpickle import read_arrays
+
+CARD = "lpips.alexnet"
+SHIFT = np.array([-0.030, -0.088, -0.188], np.float32)
+SCALE = np.array([0.458, 0.448, 0.450], np.float32)
+LAYERS = (
+    (4, 2, False),
+    (1, 2, True),
+    (1, 1, True),
+    (1, 1, False),
+    (1, 1, False),
+)  # stride, padding, pool before
+TINY = 1e-10
+
+
+def lpips(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> float:
+    """The distance of two RGB pictures of one size, at least 64×64; 0 for equal ones."""
+    planes = np.stack([one, other]).astype(np.float32) / 127.5 - 1
+    planes = ((planes - SHIFT) / SCALE).transpose(0, 3, 1, 2)
+    total = 0.0
+    for activation, head in zip(_network()(np.ascontiguousarray(planes)), _heads(), strict=True):
+        unit = activation / (np.sqrt(np.sum(activation**2, axis=1, keepdims=True)) + TINY)
+        total += float(np.mean(np.sum((unit[0] - unit[1]) ** 2 * head[:, None, None], axis=0)))
+    return total
+
+
+@cache
+def _weights() -> Any:
+    return read_arrays(weights(CARD))
+
+
+@cache
+def _heads() -> list[NDArray[np.float32]]:
+    return [
+        _weights()[f"NetLinLayer_{layer}"]["Conv_0"]["kernel"].reshape(-1) for layer in range(len(LAYERS))
+    ]
+
+
+@cache
+def _network() -> Network:
+    ov = openvino()
+    from openvino import opset13 as ops
+
+    image = ops.parameter([2, 3, -1, -1], np.float32, name="image")
+    x, outputs = image, []
+    for layer, (stride, pad, pooled) in enumerate(LAYERS):
+        numbers = _weights()["AlexNet_0"][f"Conv_{layer}"]
+        if pooled:
+            x = ops.max_pool(x, [2, 2], [1, 1], [0, 0], [0, 0], [3, 3]).output(0)
+        kernel = np.ascontiguousarray(numbers["kernel"].transpose(3, 2, 0, 1))
+        x = ops.convolution(x, ops.constant(kernel), [stride] * 2, [pad] * 2, [pad] * 2, [1, 1])
+        x = ops.relu(ops.add(x, ops.constant(np.ascontiguousarray(numbers["bias"])[None, :, None, None])))
+        outputs.append(x)
+    return Network(ov.Model(outputs, [image], "lpips"))
