@@ -9,7 +9,18 @@ from typing import Annotated
 
 import typer
 
-from faceveil.cli import anonymize, certify, doctor, evaluate, group, leaks, methods, models, render_latents, sample
+from faceveil.cli import (
+    anonymize,
+    certify,
+    doctor,
+    evaluate,
+    group,
+    leaks,
+    methods,
+    models,
+    render_latents,
+    sample,
+)
 
 app = typer.Typer(
     name="faceveil",
