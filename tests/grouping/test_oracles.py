@@ -78,15 +78,15 @@ def test_best_is_the_optimum_for_a_dozen_rows(n, k, seed):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_search_itself_comes_within_two_percent_of_the_optimum_of_a_dozen_rows(seed, monkeypatch):
+def test_the_search_itself_comes_within_two_percent_of_the_optimum_of_ten_rows(seed, monkeypatch):
     monkeypatch.setattr("faceveil.grouping.blockwise.MOST_ROWS", 0)
-    X = np.random.default_rng(seed).normal(size=(12, 3))
+    X = np.random.default_rng(seed).normal(size=(10, 3))
     assert group(X, 3, seed=1).information_loss(X) <= 1.02 * optimum(X, 3)
 
 
-@pytest.mark.parametrize("k", [2, 3, 5])
+@pytest.mark.parametrize("k", [2, 3, 4])
 def test_best_is_the_optimum_of_runs_on_a_line(k):
-    X = np.random.default_rng(k).exponential(size=(11, 1))
+    X = np.random.default_rng(k).exponential(size=(8, 1))
     wide = np.concatenate(
         [X, X * 0.5 + 40]
     )  # two far parts, so that brute force on each is the whole optimum

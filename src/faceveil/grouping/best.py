@@ -67,8 +67,8 @@ class Schedule:
         if n <= ONE_BLOCK:
             return cls(2 * ONE_BLOCK, 8, max(1, int(2500 * effort)), SMALL)
         if k < 10:
-            return cls(1024, 5, max(1, int(40 * effort)), falling(24))
-        return cls(1024, 8, max(1, int(30 * effort)), falling(20))
+            return cls(1024, 5, max(1, int(40 * effort)), falling(24, 0.2))
+        return cls(1024, 8, max(1, int(30 * effort)), falling(20, 0.3))
 
 
 SMALL = (
@@ -80,9 +80,9 @@ SMALL = (
 COLD = (Phase(1e-9, 1e-10, then_dissolve=True, share=0.2), Phase(1e-9, 1e-10, by_loss=True, share=0.2))
 
 
-def falling(rounds: int) -> tuple[Phase, ...]:
-    """Rounds that cool evenly from 0.5 to 0.005, then one priced in distances."""
-    edges = np.geomspace(0.5, 0.005, rounds)
+def falling(rounds: int, hot: float) -> tuple[Phase, ...]:
+    """Rounds that cool evenly from `hot`, then one priced in distances."""
+    edges = np.geomspace(hot, 0.007, rounds)
     squares = [Phase(hot, cold, then_dissolve=cold < 0.01) for hot, cold in pairwise(map(float, edges))]
     return (*squares, Phase(0.005, 0.0005, by_loss=True))
 
