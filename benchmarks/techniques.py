@@ -209,7 +209,7 @@ def page(document: dict) -> str:
         "Made by `benchmarks/techniques.py`; its first lines say how. Numbers in per cent; EER over the comparisons",
         "that took place and, in brackets, with failures to acquire counted as not matching.",
         f"{about['date']}, commit {about['commit']}, {about['cores']} cores ({about['processor']}), Python "
-        f"{about['python']}, {document['minutes']} minutes.",
+        f"{about['python']}, {document['minutes']} minutes{', embeddings partly from a cache' if document['cached'] else ''}.",
     ]  # fmt: skip
     for name, entry in document["sets"].items():
         parts += ["", f"## {name.upper()}: {entry['people']} people, {entry['photos']} photos", ""]
