@@ -47,8 +47,8 @@ DIFFERENCES = """## Where this differs from the paper
 
 - Its photos are 147 frontal ones of FERET, one per person; these are two per person, of LFW (all poses) and of ORL.
 - Its detector is that of the face_recognition package, which loses filtered faces early: its optimal blur and
-  pixelation are at 17 to 18, its noise at 9 to 15 %. YuNet still finds them, so the same criteria choose stronger
-  filters here.
+  pixelation are at 17 to 18, its noise at 9 to 15 %. YuNet still finds those of LFW, so the same criteria choose
+  stronger filters there; on the small grey faces of ORL they choose much the same.
 - Naive and reverse make the same comparisons here, so their EER, FMR and FNMR agree; what is found at rank 1 does
   not.
 - Parrot compares two different photos of a person here. The paper has one photo of each, and a filter that draws
@@ -209,7 +209,8 @@ def page(document: dict) -> str:
         "Made by `benchmarks/techniques.py`; its first lines say how. Numbers in per cent; EER over the comparisons",
         "that took place and, in brackets, with failures to acquire counted as not matching.",
         f"{about['date']}, commit {about['commit']}, {about['cores']} cores ({about['processor']}), Python "
-        f"{about['python']}, {document['minutes']} minutes{', embeddings partly from a cache' if document['cached'] else ''}.",
+        f"{about['python']}, {document['minutes']} minutes"
+        + (", embeddings partly from a cache." if document["cached"] else "."),
     ]  # fmt: skip
     for name, entry in document["sets"].items():
         parts += ["", f"## {name.upper()}: {entry['people']} people, {entry['photos']} photos", ""]

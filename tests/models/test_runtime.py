@@ -133,3 +133,26 @@ def test_the_person_mask_has_the_photo_s_size():
     assert mask.shape == (90, 120)
     assert mask.dtype == np.float32
     assert mask.min() >= 0 and mask.max() <= 1
+
+
+def test_first_use_in_several_threads_at_once_does_not_hang():
+    # A fresh interpreter each time: only the engine's first use can hang, and then about every second time.
+    code = """
+import os, sys, threading, numpy as np
+sys.setswitchinterval(1e-6)
+from faceveil.models.runtime import Network, openvino
+ov = openvino()
+from openvino import opset13 as ops
+image = ops.parameter([1, 4], np.float32)
+network = Network(ov.Model([ops.relu(image)], [image], "toy"))
+gate = threading.Barrier(4)
+def use():
+    gate.wait()
+    network(np.ones((1, 4), np.float32))
+threads = [threading.Thread(target=use) for _ in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join(20)
+os._exit(any(thread.is_alive() for thread in threads))
+"""
+    for _ in range(4):
+        subprocess.run([sys.executable, "-c", code], check=True, timeout=120)

@@ -114,8 +114,10 @@ def look_at_all(
             progress()
         return found
 
+    looks = [one(pair) for pair in pairs.pairs[:1]]  # alone, so that each network is loaded once
     with ThreadPoolExecutor(workers) as pool:
-        return Looks(pairs, list(_in_order(pool, one, pairs.pairs, 4 * workers)))
+        looks += _in_order(pool, one, pairs.pairs[1:], 4 * workers)
+    return Looks(pairs, looks)
 
 
 def _in_order(

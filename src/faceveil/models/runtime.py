@@ -27,6 +27,8 @@ Inputs = Array | Sequence[Array] | Mapping[str, Array]
 Shape = Sequence[int] | Mapping[str, Sequence[int]]  # -1 is a free dimension
 Precision = Literal["f32", "bf16"]
 
+_first_use = threading.Lock()
+
 
 def openvino() -> ModuleType:
     """The engine's module. Import it only through here: by itself it reports its use over the network."""
@@ -35,6 +37,9 @@ def openvino() -> ModuleType:
         sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
     import openvino
 
+    with _first_use:
+        # Its table of number types is built on first use, and two threads building it wait for each other forever.
+        openvino.Type.f32.to_dtype()
     return openvino  # type: ignore[no-any-return]
 
 
