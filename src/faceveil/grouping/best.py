@@ -40,6 +40,7 @@ from faceveil.grouping.subjects import move_apart
 LONGEST = 256
 COMPONENTS = 128
 ONE_BLOCK = 2000  # rows that are annealed as one block
+MIDDLING = 50_000  # rows up to which all rounds are affordable
 
 
 class Phase(NamedTuple):
@@ -66,9 +67,10 @@ class Schedule:
         """Small data is annealed for long; large data in many short rounds, to mix the blocks."""
         if n <= ONE_BLOCK:
             return cls(2 * ONE_BLOCK, 8, max(1, int(2500 * effort)), SMALL)
+        rounds = 24 if n <= MIDDLING else 16
         if k < 10:
-            return cls(1024, 5, max(1, int(40 * effort)), falling(24, 0.2))
-        return cls(1024, 8, max(1, int(30 * effort)), falling(20, 0.3))
+            return cls(1024, 5, max(1, int(40 * effort)), falling(rounds, 0.2))
+        return cls(1024, 8, max(1, int(30 * effort)), falling(rounds - 4, 0.3))
 
 
 SMALL = (
