@@ -155,4 +155,4 @@ for thread in threads: thread.join(20)
 os._exit(any(thread.is_alive() for thread in threads))
 """
     for _ in range(4):
-        subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+        subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

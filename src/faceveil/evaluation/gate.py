@@ -34,6 +34,9 @@ def certify(results: Results, max_risk: float) -> Verdict:
             sentence += " (too few people to be sure: the interval reaches over it)"
         return Verdict(False, sentence, max_risk)
     if unchanged:
-        sentence = f"{len(unchanged)} released photos still show the original face, the first is {unchanged[0].photo}"
+        first = unchanged[0].photo
+        sentence = f"the released photo {first} still shows the original face"
+        if len(unchanged) > 1:
+            sentence = f"{len(unchanged)} released photos still show the original face, the first is {first}"
         return Verdict(False, sentence, max_risk)
     return Verdict(True, f"the worst attack, {worst.sentence}, stays under it: {limit}", max_risk)
