@@ -15,7 +15,7 @@ from faceveil.evaluation.acquire import Looks, look_at_all
 from faceveil.evaluation.attackers import Attacker, attackers
 from faceveil.evaluation.attacks import baseline, run_attack
 from faceveil.evaluation.cache import Cache
-from faceveil.evaluation.clusters import Groups, cluster_level, diversity, exposed, shared_faces
+from faceveil.evaluation.clusters import MOST, Groups, cluster_level, diversity, exposed, shared_faces
 from faceveil.evaluation.groups import group_rates, group_warnings
 from faceveil.evaluation.people import Pairs, pair_photos, read_table
 from faceveil.evaluation.protocol import protocol_results, read_pairs
@@ -104,7 +104,7 @@ def evaluate(
         recognizers=[_describe(one) for one in judges], attacks=attacks, baseline=plain,
         exposed=exposed(looks, judges), clusters=levels, protocol=protocol, diversity=variety,
         utility=utility, groups=rates,
-        warnings=[*warnings, *_warnings(looks, judges, attacks, plain), *group_warnings(rates)],
+        warnings=[*warnings, *_warnings(looks, judges, plain, options.clusters is not None), *group_warnings(rates)],
         parameters={
             "subjects": options.subjects, "detector": "yunet.2023mar", "trained": bool(maps),
             "restored": {kind: sum(look.undone == kind for look in looks.looks) for kind in ("blur", "pixelation")},
@@ -168,7 +168,7 @@ def _describe(attacker: Attacker) -> dict[str, object]:
 
 
 def _warnings(
-    looks: Looks, judges: Sequence[Attacker], attacks: Sequence[AttackResult], plain: Sequence[AttackResult]
+    looks: Looks, judges: Sequence[Attacker], plain: Sequence[AttackResult], clusters_given: bool
 ) -> list[str]:
     found = []
     people = len(looks.pairs.people)
@@ -186,6 +186,11 @@ def _warnings(
         found.append(f"{len(problems)} photos could not be read, the first: {problems[0]}")
     if looks.pairs.unpaired:
         found.append(f"{len(looks.pairs.unpaired)} released photos have no original and were not judged")
+    acquired = sum(look.anonymised is not None for look in looks.looks)
+    if acquired > MOST and not clusters_given:
+        found.append(
+            f"over {MOST:,} released faces: shared ones were not looked for; name them with --clusters"
+        )
     weak = [one.recognizer for one in plain if one.found.value < 0.5]
     if weak:
         found.append(f"on these originals {', '.join(weak)} finds under half of the people even unprotected")
