@@ -9,8 +9,8 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-from faceveil.models.generator import Generator
 
+from faceveil.models.generator import Generator
 from faceveil.photos import Photo, write_photo
 
 HERE = Path(__file__).parent
