@@ -75,11 +75,9 @@ def shared_faces(looks: Looks, attackers: Sequence[Attacker]) -> Groups:
     if len(seen) < 2 or len(seen) > MOST:
         return Groups(of_photo)
     distance: Floats = np.zeros(len(seen) * (len(seen) - 1) // 2)
-    upper = np.triu_indices(len(seen), 1)
     for one in attackers:
         rows = np.array([looks.looks[row].vectors["anonymised", one.id] for row in seen])
-        apart = one.recognizer.distance(rows[upper[0]], rows[upper[1]]) / one.recognizer.threshold
-        distance = np.maximum(distance, apart)
+        distance = np.maximum(distance, _all_pairs(rows, one) / one.recognizer.threshold)
     label = fcluster(linkage(distance, "single"), SAME_FACE, "distance")
     person, number = looks.pairs.person_index, 0
     for group in np.unique(label):
@@ -136,18 +134,14 @@ def identities(rows: NDArray[np.float32], attacker: Attacker) -> int:
 
     if len(rows) < 2:
         return len(rows)
-    upper = np.triu_indices(len(rows), 1)
-    distance = np.concatenate(
-        [attacker.recognizer.distance(rows[a], rows[b]) for a, b in _pieces(*upper, 500_000)]
-    )
-    tree = linkage(np.maximum(distance, 0).astype(np.float64), "average")
+    tree = linkage(_all_pairs(rows, attacker), "average")
     return int(fcluster(tree, attacker.recognizer.threshold, "distance").max())
 
 
-def _pieces(
-    first: NDArray[np.intp], second: NDArray[np.intp], size: int
-) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    return [(first[at : at + size], second[at : at + size]) for at in range(0, len(first), size)]
+def _all_pairs(rows: NDArray[np.float32], attacker: Attacker) -> Floats:
+    """The distance of each two rows, in the order that scipy's linkage wants, one row at a time."""
+    parts = [attacker.recognizer.distance(rows[i], rows[i + 1 :]) for i in range(len(rows) - 1)]
+    return np.maximum(np.concatenate(parts), 0).astype(np.float64)
 
 
 def diversity(looks: Looks, attacker: Attacker) -> dict[str, float]:
