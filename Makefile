@@ -15,7 +15,7 @@ $(READY): pyproject.toml requirements-test.txt
 	@touch $@
 
 demo: setup
-	$(BIN)/faceveil models pull yunet.2023mar blazeface.full-range facemesh.468
+	$(BIN)/faceveil models pull yunet.2023mar blazeface.back facemesh.468
 	$(BIN)/faceveil anonymize examples/photos -o demo-out --overwrite
 	@echo "Look at demo-out/ beside examples/photos/."
 
