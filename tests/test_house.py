@@ -13,10 +13,11 @@ ALLOWED = {
     "models": {"errors"},
     "faces": {"errors", "photos", "models"},
     "grouping": {"errors"},
+    "spaces": {"errors", "photos", "models", "faces"},
     "privacy": {"errors", "grouping", "faces", "models", "photos"},
-    "methods": {"errors", "photos", "models", "faces", "grouping", "privacy"},
+    "methods": {"errors", "photos", "models", "faces", "spaces", "grouping", "privacy"},
     "evaluation": {"errors", "photos", "models", "faces", "grouping", "privacy"},
-    "pipeline": {"errors", "photos", "models", "faces", "grouping", "privacy", "methods"},
+    "pipeline": {"errors", "photos", "models", "faces", "spaces", "grouping", "privacy", "methods"},
     "report": {"errors", "photos", "models", "faces", "grouping", "privacy", "evaluation", "pipeline"},
 }
 

@@ -14,9 +14,10 @@ def methods(as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.
         {
             "id": entry.id,
             "summary": entry.summary,
-            "strength": entry.meaning,
-            "default_strength": entry.default_meaning or None,
-            "shapes": [] if entry.place else list(entry.shapes),
+            "options": list(entry.options),
+            "strength": getattr(entry, "meaning", None),
+            "default_strength": getattr(entry, "default_meaning", None) or None,
+            "shapes": [] if getattr(entry, "place", None) else list(getattr(entry, "shapes", ())),
             "guarantee": entry.guarantee.sentence,
             "default": entry.id == DEFAULT,
         }
@@ -30,4 +31,4 @@ def methods(as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.
             f"--strength: {row['strength']} (default {row['default_strength']})" if row["strength"] else ""
         )
         default = " (default)" if row["default"] else ""
-        print(f"{row['id']:<10} {row['summary']}{default}. {row['guarantee']} {strength}".rstrip())
+        print(f"{row['id']:<16} {row['summary']}{default}. {row['guarantee']} {strength}".rstrip())

@@ -3,6 +3,7 @@
 from faceveil.faces.align import Alignment, align_arcface, align_ffhq
 from faceveil.faces.detect import DETECTORS, find_faces
 from faceveil.faces.face import Face
+from faceveil.faces.face_set import FaceSet
 from faceveil.faces.mesh import Pose, pose, with_mesh
 from faceveil.faces.paste import blended, paste
 from faceveil.faces.regions import REGIONS, Region, region
@@ -12,6 +13,7 @@ __all__ = [
     "REGIONS",
     "Alignment",
     "Face",
+    "FaceSet",
     "Pose",
     "Region",
     "align_arcface",

@@ -1,19 +1,26 @@
 """The papers' methods by name."""
 
 from dataclasses import replace
+from typing import Any
 
 from faceveil.errors import UsageError
-from faceveil.methods.filters import FILTERS, Filter
+from faceveil.methods.filters import FILTERS
+from faceveil.methods.method import FaceMethod, Method, Release, SetMethod
 
-Method = Filter
 METHODS: dict[str, Method] = {**FILTERS}
 DEFAULT = "blackout"  # the one filter that is safe
 
-__all__ = ["DEFAULT", "METHODS", "Method", "method"]
+__all__ = ["DEFAULT", "METHODS", "FaceMethod", "Method", "Release", "SetMethod", "method"]
 
 
-def method(name: str = DEFAULT, *, strength: int | None = None, shape: str | None = None) -> Method:
-    """A method by its id, with its parameters."""
+def method(name: str = DEFAULT, **options: Any) -> Method:
+    """A method by its id. Options that are None are left at the method's default."""
     if name not in METHODS:
         raise UsageError(f"no method {name!r}; there are {', '.join(METHODS)}.")
-    return replace(METHODS[name], strength=strength, shape=shape)
+    given = {key: value for key, value in options.items() if value is not None}
+    chosen = METHODS[name]
+    for key in given:
+        if key not in chosen.options:
+            takes = ", ".join(f"--{option.replace('_', '-')}" for option in chosen.options) or "no options"
+            raise UsageError(f"{name} has no --{key.replace('_', '-')}; it takes {takes}.")
+    return replace(chosen, **given)  # type: ignore[type-var]

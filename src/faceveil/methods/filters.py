@@ -7,6 +7,7 @@ so nothing outside bleeds in or out. Filters guarantee nothing: all but a solid 
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import cv2
 import numpy as np
@@ -61,6 +62,8 @@ def _half_the_width(face: Face) -> int:
 class Filter:
     """A filter: what it does to pixels, where, and what its strength means. `strength` None is the default."""
 
+    options: ClassVar[tuple[str, ...]] = ("strength", "shape")
+    cards: ClassVar[tuple[str, ...]] = ()
     id: str
     summary: str
     apply: Callable[[Image, Inside, int, np.random.Generator], Image]

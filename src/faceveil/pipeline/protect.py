@@ -9,6 +9,7 @@ from faceveil.errors import ProtectionError
 from faceveil.faces import Face, Region, find_faces
 from faceveil.faces.boxes import areas, overlaps
 from faceveil.faces.face import Image
+from faceveil.methods import FaceMethod
 from faceveil.photos import Photo
 from faceveil.pipeline.settings import SECOND, Settings
 
@@ -42,9 +43,10 @@ def _apply(
     image: Image, faces: Sequence[Face], settings: Settings, rng: np.random.Generator
 ) -> tuple[Image, list[Region]]:
     """Every face protected in turn: a neighbour that overlaps is seen as already changed, never as it was."""
-    regions = []
+    method, regions = settings.method, []
+    assert isinstance(method, FaceMethod)
     for face in sorted(faces, key=lambda face: tuple(face.box_xyxy)):
-        after, where = settings.method.protect(image, face, rng)
+        after, where = method.protect(image, face, rng)
         _refuse_unchanged(image, after, where, face)
         regions.append(where)
         image = after

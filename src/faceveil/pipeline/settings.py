@@ -37,7 +37,7 @@ class Settings:
     def cards(self) -> list[str]:
         """The weights this run needs."""
         names = [CARDS[self.detector], CARDS[SECOND[self.detector]], "facemesh.468"]
-        return [name for name in names if name]
+        return [*(name for name in names if name), *self.method.cards]
 
     def describe(self) -> dict[str, object]:
         """What may be published about these settings."""

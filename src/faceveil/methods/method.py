@@ -1,0 +1,61 @@
+"""What a method is: one that protects face by face, or one that needs all faces of a set at once."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faceveil.faces import Face, FaceSet, Region
+from faceveil.faces.face import Image
+from faceveil.privacy import Guarantee
+
+
+class Described(Protocol):
+    """What every method says of itself. A method is a frozen dataclass; `options` are the fields a user may set."""
+
+    options: ClassVar[tuple[str, ...]]
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def summary(self) -> str: ...
+    @property
+    def guarantee(self) -> Guarantee: ...
+    @property
+    def parameters(self) -> dict[str, object]:
+        """What a reader of the result needs to repeat it; it is published."""
+
+    @property
+    def cards(self) -> tuple[str, ...]:
+        """The weights it needs besides the detectors'."""
+
+
+@runtime_checkable
+class FaceMethod(Described, Protocol):
+    """Protects each face on its own."""
+
+    def protect(self, image: Image, face: Face, rng: np.random.Generator) -> tuple[Image, Region]:
+        """A new picture with this face protected, and the region that changed; ProtectionError if it cannot."""
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """What becomes of a set of faces: which group each is in, and which picture it is replaced by."""
+
+    groups: NDArray[np.int64]  # one per face; -1: the face is in no group and must not be released
+    pictures: NDArray[np.int64]  # one per face: its replacement's index in `crops`; -1 where there is none
+    crops: NDArray[np.uint8]  # M × S × S × 3, FFHQ alignment
+    reasons: dict[int, str] = field(default_factory=dict)  # why a face is not released
+    notes: tuple[str, ...] = ()
+    figures: dict[str, float] = field(default_factory=dict)  # information loss and the like, for run.json
+
+
+@runtime_checkable
+class SetMethod(Described, Protocol):
+    """Replaces the faces of a whole set."""
+
+    def release(self, faces: FaceSet, rng: np.random.Generator) -> Release: ...
+
+
+Method = FaceMethod | SetMethod
