@@ -4,10 +4,13 @@ from dataclasses import replace
 from typing import Any
 
 from faceveil.errors import UsageError
+from faceveil.methods.anonfaces import ANONFACES
 from faceveil.methods.filters import FILTERS
+from faceveil.methods.ksame import K_SAME
 from faceveil.methods.method import FaceMethod, Method, Release, SetMethod
+from faceveil.methods.miku import MIKU
 
-METHODS: dict[str, Method] = {**FILTERS}
+METHODS: dict[str, Method] = {**FILTERS, **K_SAME, MIKU.id: MIKU, ANONFACES.id: ANONFACES}
 DEFAULT = "blackout"  # the one filter that is safe
 
 __all__ = ["DEFAULT", "METHODS", "FaceMethod", "Method", "Release", "SetMethod", "method"]

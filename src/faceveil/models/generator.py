@@ -50,7 +50,7 @@ def open_generator(
     if name == "mobilestylegan":
         if weights_file is not None:
             raise UsageError("mobilestylegan has its own weights; --weights goes with --generator stylegan2.")
-        return Generator(threads=_cores())
+        return Generator(threads=cores())
     if name != "stylegan2":
         raise UsageError(f"no generator is named {name!r}. There are mobilestylegan and stylegan2.")
     if weights_file is None:
@@ -172,7 +172,8 @@ def check_size(size: int) -> None:
         raise UsageError(f"the generator renders {offered} px, not {size}. Render larger and scale down.")
 
 
-def _cores() -> int:
+def cores() -> int:
+    """Those this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 

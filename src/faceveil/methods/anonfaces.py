@@ -1,0 +1,279 @@
+"""AnonFACES: group by a recogniser's embedding, mix in the generator's latent space, check, mix again.
+
+M.-H. Le, M. S. N. Khan, G. Tsaloli, N. Carlsson and S. Buchegger, "AnonFACES: anonymizing faces adjusted to
+constraints on efficacy and security", WPES 2020.
+
+Each group's face is mixed with random weights (against an attacker who repeats the method) and drawn; the risk
+loop (privacy/risk.py) changes the mix until no recogniser at hand takes it for a member. A group that stays at
+risk is broken up: its people are grouped anew with those of other such groups, and what fails again is refused.
+
+Cost: a render (0.2 s on one core) and one look by each recogniser for every mix, 1 to 3 mixes for most groups.
+Deviations: several photos of a person count once, and all of them are checked; all recognisers are asked, not
+only the one that grouped; default grouper `best` (`hierarchical` is the paper's).
+"""
+
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faceveil.errors import UsageError
+from faceveil.faces import FaceSet
+from faceveil.faces.crops import face_set
+from faceveil.grouping import GROUPERS, group
+from faceveil.grouping.arrays import as_subjects
+from faceveil.methods.method import Release
+from faceveil.methods.sets import (
+    DEFAULT_K,
+    check_k,
+    k_anonymity,
+    no_crops,
+    one_each,
+    people_in,
+    seed_from,
+    too_few,
+)
+from faceveil.models.generator import cores
+from faceveil.models.mobilestylegan import SLOTS
+from faceveil.models.recognizers import RECOGNIZERS
+from faceveil.privacy import Guarantee
+from faceveil.privacy.risk import Assessed, Mix, lower_weights, push_away, start_weights
+from faceveil.spaces.embedding import DEFAULT as DEFAULT_RECOGNIZER
+from faceveil.spaces.embedding import EmbeddingSpace
+from faceveil.spaces.latent import LatentSpace
+
+Keep = Literal["none", "pose", "background"]
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int64]
+STRANGERS = 3  # people who do not exist, towards whom a mix at risk may move
+RARE = 1e-4  # the false-match rate at which the rest of the set is compared, if it is
+POSE_SLOTS = 4  # the coarsest of W+: pose and the head's outline
+
+
+@dataclass(frozen=True)
+class AnonFaces:
+    """`recognizer` groups; `recognizers` watch the result: leave out one to judge with."""
+
+    options: ClassVar[tuple[str, ...]] = (
+        "k", "recognizer", "grouper", "delta", "beta", "budget", "keep", "recognizers", "everyone",
+    )  # fmt: skip
+    id: ClassVar[str] = "anonfaces"
+    summary: ClassVar[str] = "groups by likeness, a generated mix that no recogniser takes for a member"
+    k: int = DEFAULT_K
+    recognizer: str = DEFAULT_RECOGNIZER
+    grouper: str = "best"
+    delta: float = 0.5  # start weights are drawn from (1 − δ, 1 + δ) of their mean
+    beta: float = 0.25  # of the mean weight, taken from a member at risk in each round
+    budget: int = 8  # rounds
+    keep: Keep = "none"
+    recognizers: tuple[str, ...] = tuple(RECOGNIZERS)
+    everyone: bool = False  # compare with all people of the set, not only with the group's
+
+    def __post_init__(self) -> None:
+        check_k(self.id, self.k)
+        if self.keep not in get_args(Keep):
+            raise UsageError(f"anonfaces keeps {', '.join(get_args(Keep))}; {self.keep!r} is not among them.")
+        if self.grouper not in GROUPERS:
+            raise UsageError(f"no grouper is called {self.grouper!r}; there are {', '.join(GROUPERS)}.")
+        unknown = [name for name in (self.recognizer, *self.recognizers) if name not in RECOGNIZERS]
+        if unknown:
+            raise UsageError(f"no recogniser is named {unknown[0]!r}. There are: {', '.join(RECOGNIZERS)}.")
+        if not 0 <= self.delta < 1 or not 0 < self.beta < 1 or self.budget < 0:
+            raise UsageError(
+                "anonfaces: delta is from 0 to below 1, beta between 0 and 1, budget 0 or more; "
+                f"{self.delta}, {self.beta} and {self.budget} came."
+            )
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """k, unless members keep something of their own."""
+        if self.keep != "pose":
+            return k_anonymity(self.k)
+        return Guarantee(
+            "none",
+            f"No guarantee: at least {self.k} people share an identity, but each keeps the pose and outline of the "
+            "own head, so no two faces are the same and k-anonymity is not claimed.",
+        )
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        """Everything but the random draws."""
+        return {name: getattr(self, name) for name in self.options}
+
+    @property
+    def cards(self) -> tuple[str, ...]:
+        """Generator, mesh and recognisers."""
+        return tuple(
+            dict.fromkeys((*LatentSpace().cards, "facemesh.468", self.recognizer, *self.recognizers))
+        )
+
+    def release(self, faces: FaceSet, rng: np.random.Generator) -> Release:
+        """Replace every face by its group's mix; what stays at risk after two groupings is refused."""
+        refused = too_few(faces, self.k)
+        if refused is not None:
+            return refused
+        run = _Run(self, faces)
+        every = np.arange(len(faces))
+        done = run.mix_groups(every, rng)
+        failed = _rows_of(done, safe=False)
+        if len(failed) and people_in(faces.take(failed)) >= self.k:
+            # The same groups again would fail again, so those who failed are dealt anew.
+            done = [one for one in done if one.mix.safe] + run.mix_groups(failed, rng, "random")
+        return run.release(done)
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """The rows of a group and its mix."""
+
+    rows: Ints
+    mix: Mix
+
+
+def _rows_of(groups: Iterable[_Group], safe: bool) -> Ints:
+    chosen = [one.rows for one in groups if one.mix.safe == safe]
+    return np.sort(np.concatenate(chosen)) if chosen else np.zeros(0, np.int64)
+
+
+class _Run:
+    """One release: the set, and what its photos look like to each recogniser."""
+
+    def __init__(self, method: AnonFaces, faces: FaceSet) -> None:
+        self.method, self.faces = method, faces
+        self.latent = LatentSpace()
+
+    @cached_property
+    def watchers(self) -> list[tuple[EmbeddingSpace, Floats]]:
+        """Each recogniser with the embeddings of all originals."""
+        spaces = [EmbeddingSpace(name) for name in self.method.recognizers]
+        return [(space, self._embeddings(space.recognizer)) for space in spaces]
+
+    @cached_property
+    def grouped_by(self) -> Floats:
+        return self._embeddings(self.method.recognizer)
+
+    def _embeddings(self, name: str) -> Floats:
+        known: dict[str, Floats] = self.__dict__.setdefault("_known", {})
+        if name not in known:
+            known[name] = EmbeddingSpace(name).encode(self.faces)
+        return known[name]
+
+    def mix_groups(self, rows: Ints, rng: np.random.Generator, grouper: str | None = None) -> list[_Group]:
+        """Group these rows and find a safe face for each group, several groups at a time."""
+        who = self.faces.subjects[rows].tolist()
+        partition = group(
+            self.grouped_by[rows], self.method.k, grouper or self.method.grouper, who, seed_from(rng)
+        )
+        jobs = [
+            (rows[members], draw)
+            for members, draw in zip(partition.groups, rng.spawn(len(partition)), strict=True)
+        ]
+        self.watchers  # noqa: B018 - once, before threads ask for it
+        with ThreadPoolExecutor(cores()) as pool:
+            return list(pool.map(lambda job: self._mix(*job), jobs))
+
+    def _mix(self, rows: Ints, rng: np.random.Generator) -> _Group:
+        members = self.faces.take(rows)
+        latents = one_each(self.latent.encode(members), members.subjects)
+        weights = start_weights(len(latents), self.method.delta, rng)
+
+        def assess(latent: Floats) -> Assessed:
+            return self._assess(latent, rows)
+
+        mix = lower_weights(latents, weights, assess, self.method.beta, self.method.budget)
+        if not mix.safe:
+            mix = push_away(mix, self.latent.strangers(STRANGERS, rng), assess)
+        return _Group(rows, mix)
+
+    def _assess(self, latent: Floats, rows: Ints) -> Assessed:
+        """Draw, find the features, and measure how far beyond each threshold each person is."""
+        crops = self.latent.decode(latent[None])
+        drawn = face_set(crops)
+        margins = [self._margins(space, known, drawn, rows) for space, known in self.watchers]
+        nobody = np.full(people_in(self.faces.take(rows)), np.inf, np.float32)
+        return Assessed(np.min(margins, axis=0) if margins else nobody, crops[0])
+
+    def _margins(self, space: EmbeddingSpace, known: Floats, drawn: FaceSet, rows: Ints) -> Floats:
+        """distance / threshold − 1 for each member, and for everyone else if asked; the worst of their photos."""
+        network = space.network
+        seen = space.encode(drawn)
+        members = _worst(
+            network.distance(known[rows], seen) / network.threshold - 1, self.faces.subjects[rows]
+        )
+        if not self.method.everyone:
+            return members
+        others = np.setdiff1d(np.arange(len(self.faces)), rows)
+        rare = network.operating.at_rate[RARE]
+        strangers = _worst(network.distance(known[others], seen) / rare - 1, self.faces.subjects[others])
+        return np.concatenate([members, strangers])
+
+    def release(self, groups: list[_Group]) -> Release:
+        """Safe groups with their pictures; the others with a reason."""
+        labels = np.full(len(self.faces), -1, np.int64)
+        pictures = labels.copy()
+        crops: list[NDArray[np.uint8]] = []
+        reasons: dict[int, str] = {}
+        safe = [one for one in groups if one.mix.safe]
+        for number, one in enumerate(safe):
+            labels[one.rows] = number
+            own = self._pictures(one)
+            pictures[one.rows] = len(crops) + np.arange(len(one.rows)) % len(own)
+            crops += own
+        for one in groups:
+            if not one.mix.safe:
+                reasons.update(dict.fromkeys(one.rows.tolist(), self._reason(one)))
+        return Release(
+            labels, pictures, np.array(crops, np.uint8) if crops else no_crops(), reasons,
+            figures=self._figures(groups, labels),
+        )  # fmt: skip
+
+    def _pictures(self, one: _Group) -> list[NDArray[np.uint8]]:
+        """The group's picture; with pose kept, one for each face."""
+        if self.method.keep != "pose":
+            return [one.mix.assessed.picture]
+        own = self.latent.encode(self.faces.take(one.rows)).reshape(len(one.rows), SLOTS, -1)
+        codes = np.repeat(one.mix.latent.reshape(1, SLOTS, -1), len(own), axis=0)
+        codes[:, :POSE_SLOTS] = own[:, :POSE_SLOTS]
+        return list(self.latent.decode(codes.reshape(len(own), -1)))
+
+    def _reason(self, one: _Group) -> str:
+        left = int(one.mix.assessed.at_risk.sum())
+        names = ", ".join(self.method.recognizers)
+        return (
+            f"the face of its group is still recognised as {left} of the people it is compared with "
+            f"(by {names}); more rounds (budget) or a larger k may help."
+        )
+
+    def _figures(self, groups: list[_Group], labels: Ints) -> dict[str, float]:
+        mixes = [one.mix for one in groups]
+        figures = {
+            "groups": float(len(groups)),
+            "groups_safe": float(np.mean([mix.safe for mix in mixes])),
+            "groups_safe_at_once": float(
+                np.mean([mix.safe and mix.rounds == 0 and mix.stranger == 0 for mix in mixes])
+            ),
+            "groups_pushed_away": float(np.mean([mix.stranger > 0 for mix in mixes])),
+            "people_at_risk_at_first": float(np.concatenate([mix.first for mix in mixes]).mean()),
+        }
+        released = [one for one in groups if one.mix.safe]
+        if released:
+            space = EmbeddingSpace(self.method.recognizer)
+            drawn = space.encode(face_set(np.array([one.mix.assessed.picture for one in released])))
+            gaps = [self.grouped_by[one.rows] - seen for one, seen in zip(released, drawn, strict=True)]
+            figures["information_loss"] = float(np.linalg.norm(np.concatenate(gaps), axis=1).mean())
+        return figures
+
+
+def _worst(margins: Floats, subjects: Ints) -> Floats:
+    """The smallest margin over each person's photos, in order of first appearance."""
+    who = as_subjects(subjects.tolist(), len(subjects))
+    worst = np.full(int(who.max(initial=-1)) + 1, np.inf, np.float32)
+    np.minimum.at(worst, who, margins)
+    return worst
+
+
+ANONFACES = AnonFaces()

@@ -1,0 +1,88 @@
+"""What the methods on whole sets share: people counted once, refusals, one picture for each group."""
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faceveil.errors import UsageError
+from faceveil.faces import FaceSet
+from faceveil.faces.face_set import CROP_SIZE
+from faceveil.grouping import Partition
+from faceveil.grouping.arrays import as_subjects
+from faceveil.grouping.subjects import subject_means
+from faceveil.methods.method import Release
+from faceveil.privacy import Guarantee
+from faceveil.spaces import SynthesisSpace
+
+Floats = NDArray[np.float32]
+DEFAULT_K = 5
+
+
+def check_k(name: str, k: int) -> None:
+    """A group of one hides nobody."""
+    if isinstance(k, bool) or k != int(k) or k < 2:
+        raise UsageError(
+            f"{name}: k is the least number of people who share a face, 2 or more; {k!r} is not."
+        )
+
+
+def k_anonymity(k: int) -> Guarantee:
+    """The claim of every partition whose members release identical faces."""
+    return Guarantee(
+        "k-anonymity",
+        f"k-anonymity with k = {k}: every released face is shared, to the last bit, by at least {k} people of this "
+        f"set, so the face itself does not tell any of them from {k - 1} others.",
+        k=k,
+    )
+
+
+def people_in(faces: FaceSet) -> int:
+    """How many different people a set shows."""
+    return len(np.unique(faces.subjects))
+
+
+def too_few(faces: FaceSet, k: int) -> Release | None:
+    """The refusal of every face where there are fewer than k people; None where there are enough."""
+    people = people_in(faces)
+    if people >= k:
+        return None
+    shown = "1 person" if people == 1 else f"{people} people"
+    reason = f"k={k} needs at least {k} people; this set shows {shown}. Lower k or add photos."
+    none = np.full(len(faces), -1, np.int64)
+    return Release(none, none.copy(), no_crops(), dict.fromkeys(range(len(faces)), reason))
+
+
+def no_crops() -> NDArray[np.uint8]:
+    """An empty array of pictures."""
+    return np.zeros((0, CROP_SIZE, CROP_SIZE, 3), np.uint8)
+
+
+def one_each(vectors: Floats, subjects: Iterable[int]) -> Floats:
+    """One row per person: the mean of that person's rows, in order of first appearance."""
+    who = as_subjects(list(subjects), len(vectors))
+    if int(who.max(initial=-1)) + 1 == len(who):
+        return vectors
+    return np.asarray(subject_means(vectors, who), np.float32)
+
+
+def mean_face(space: SynthesisSpace, faces: FaceSet) -> Floats:
+    """The mean of the people of a group, each counted once, 1 × d."""
+    people = one_each(space.encode(faces), faces.subjects)
+    return np.asarray(people.mean(axis=0, dtype=np.float64, keepdims=True), np.float32)
+
+
+def draw_means(space: SynthesisSpace, faces: FaceSet, partition: Partition) -> NDArray[np.uint8]:
+    """One picture for each group. One group is in memory at a time."""
+    drawn = [space.decode(mean_face(space, faces.take(rows)))[0] for rows in partition.groups]
+    return np.array(drawn, np.uint8) if drawn else no_crops()
+
+
+def shared(partition: Partition, crops: NDArray[np.uint8], **more: object) -> Release:
+    """Every member of a group is replaced by the group's picture."""
+    return Release(partition.labels.copy(), partition.labels.copy(), crops, **more)  # type: ignore[arg-type]
+
+
+def seed_from(rng: np.random.Generator) -> int:
+    """A seed for a grouper; as secret as the generator it comes from."""
+    return int(rng.integers(2**63))
