@@ -78,7 +78,7 @@ def test_exit_code_three_means_quarantine(examples, tmp_path):
         (["anonymize", ".", "-o", "out", "--method", "magic"], 2, "there are blackout"),
         (["anonymize", ".", "-o", "out", "--detector", "magic"], 2, "yunet"),
         (["anonymize", ".", "-o", "out", "--keep-metadata", "magic"], 2, "magic"),
-        (["anonymize", "photo.jpg", "-o", "out", "--engine", "magic"], 2, "serial and processes"),
+        (["anonymize", "photo.jpg", "-o", "out", "--engine", "magic"], 2, "serial, threads and processes"),
         (["nonsense"], 2, "nonsense"),
     ],
 )

@@ -2,6 +2,7 @@
 
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -57,3 +58,9 @@ def test_the_table_of_methods_is_complete():
 
     named = set(re.findall(r"^\| `([a-z0-9-]+)`", README, re.MULTILINE))
     assert named == set(METHODS)
+
+
+def test_the_page_of_commands_is_what_the_program_says():
+    scope = runpy.run_path(str(ROOT / "docs" / "reference.py"))
+    written = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    assert written == scope["page"](), "run: python docs/reference.py"

@@ -18,7 +18,7 @@ from faceveil.errors import OutputError, ProtectionError, UsageError
 from faceveil.faces import Face
 from faceveil.photos import Photo, read_photo, scan_leaks
 from faceveil.pipeline import protect_photo
-from faceveil.pipeline.engines import engine, processes, serial
+from faceveil.pipeline.engines import engine, processes, serial, threads
 from faceveil.pipeline.plan import STATE
 
 NOISE = Settings(method=method("noise"), seed=5)
@@ -32,10 +32,15 @@ def bytes_of(folder: Path) -> dict[str, bytes]:
 
 def test_every_engine_gives_the_same_bytes(photos, tmp_path):
     one = anonymize(photos, tmp_path / "one", settings=NOISE, engine=serial)
-    anonymize(photos, tmp_path / "two", settings=NOISE, engine=engine("processes", 2))
     assert one.counts()["faces"] == 4
-    assert bytes_of(tmp_path / "one") == bytes_of(tmp_path / "two")
     assert len(bytes_of(tmp_path / "one")) == 4
+    for name in ("threads", "processes"):
+        anonymize(photos, tmp_path / name, settings=NOISE, engine=engine(name, 2))
+        assert bytes_of(tmp_path / "one") == bytes_of(tmp_path / name)
+
+
+def test_threads_serve_few_cores_and_processes_many():
+    assert engine("auto", 2).func is threads and engine("auto", 16).func is processes
 
 
 def test_without_a_seed_noise_differs_from_run_to_run(photos, tmp_path):
@@ -44,7 +49,8 @@ def test_without_a_seed_noise_differs_from_run_to_run(photos, tmp_path):
     assert (tmp_path / "one.png").read_bytes() != (tmp_path / "two.png").read_bytes()
 
 
-def test_processes_hold_only_a_few_items_at_a_time():
+@pytest.mark.parametrize("several", [threads, processes])
+def test_an_engine_holds_only_a_few_items_at_a_time(several):
     taken = []
 
     def items():
@@ -52,7 +58,7 @@ def test_processes_hold_only_a_few_items_at_a_time():
             taken.append(number)
             yield number
 
-    results = processes(abs, items(), workers=2)
+    results = several(abs, items(), workers=2)
     next(results)
     assert len(taken) <= 8
     assert sorted([0, *results])[-1] == 199

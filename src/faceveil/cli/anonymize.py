@@ -29,9 +29,11 @@ def anonymize(
         list[str] | None, typer.Option(help="Keep this metadata, by name (repeatable); all else is dropped.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Make random draws repeatable.")] = None,
-    engine: Annotated[str, typer.Option(help="'processes' or 'serial'.")] = "processes",
+    engine: Annotated[
+        str, typer.Option(help="auto, threads, processes or serial: the same bytes from each.")
+    ] = "auto",
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes; the number of cores by default.")
+        int | None, typer.Option(min=1, help="Photos at a time; the number of cores by default.")
     ] = None,
     max_megapixels: Annotated[int, typer.Option(min=1, help="Refuse larger photos.")] = 200,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was cut off.")] = False,

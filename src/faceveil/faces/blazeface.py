@@ -1,7 +1,8 @@
 """BlazeFace (back camera): the second detector, another architecture trained on other pictures.
 
-It looks at the whole photo and at overlapping squares of a little over half its longer side, so it finds faces of
-about a thirtieth of that side and larger. Its task is to find what the first detector left standing.
+It looks at overlapping squares as large as the photo's shorter side, so it finds faces of about a twentieth of that
+side and larger; a thorough scan looks at smaller squares too. Its task is to find what the first detector left
+standing.
 """
 
 from functools import cache
@@ -17,28 +18,38 @@ from faceveil.models.runtime import load
 THRESHOLD = 0.5  # for faces that the mesh network confirms
 ALONE = 0.85  # for faces that it does not
 SIDE = 256  # px of the network's input
-SQUARES = {False: 2, True: 4}  # along the longer side, besides the whole; more in a thorough scan
+SMALLER = 3  # squares of a thorough scan along the shorter side, besides the large ones
 OVERLAP = 0.2  # of a square
 
 
 def find(image: Image, thorough: bool = False) -> list[Face]:
     """Faces that are large enough for this detector, best first."""
-    faces = [face for view in _views(image, SQUARES[thorough]) for face in _faces_in(view)]
+    faces = [face for view in _views(image, thorough) for face in _faces_in(view)]
     boxes = np.array([face.box_xyxy for face in faces]).reshape(-1, 4)
     best = [faces[i] for i in best_of_each(boxes, np.array([face.score for face in faces]), 0.3)]
-    return [f for f in with_mesh(image, best) if f.score >= ALONE or (f.presence or 0) >= SURE]
+    return [f for f in _judged(image, best) if f.score >= ALONE or (f.presence or 0) >= SURE]
 
 
-def _views(image: Image, squares: int) -> list[View]:
-    """The whole photo, and overlapping squares of it, `squares` along the longer side."""
-    longer = max(image.shape[:2])
-    side = longer / (squares - (squares - 1) * OVERLAP)
-    near = _shrunk(View(image, np.eye(2, 3)), SIDE / side)  # once for all squares
-    views = [_framed(_shrunk(near, SIDE / longer / near.zoom), 0, 0)]
-    if side < SIDE / 4:  # enlarging a tiny picture further shows nothing new
-        return views
+def _judged(image: Image, faces: list[Face]) -> list[Face]:
+    """With the mesh network's opinion where it matters."""
+    weak = with_mesh(image, [face for face in faces if face.score < ALONE])
+    return sorted([face for face in faces if face.score >= ALONE] + weak, key=lambda face: -face.score)
+
+
+def _views(image: Image, thorough: bool) -> list[View]:
+    """Overlapping squares that cover the photo."""
+    shorter, longer = sorted(image.shape[:2])
+    side = max(shorter, longer / (2 - OVERLAP)) if longer < 2 * shorter else float(shorter)
+    views = _squares(image, side)
+    if thorough and shorter > SIDE:  # enlarging a small picture further shows nothing new
+        views += _squares(image, shorter / (SMALLER - (SMALLER - 1) * OVERLAP))
+    return views
+
+
+def _squares(image: Image, side: float) -> list[View]:
+    near = _shrunk(View(image, np.eye(2, 3)), SIDE / side)
     height, width = near.pixels.shape[:2]
-    return views + [_framed(near, x, y) for y in _starts(height) for x in _starts(width)]
+    return [_framed(near, x, y) for y in _starts(height) for x in _starts(width)]
 
 
 def _starts(length: int) -> list[int]:

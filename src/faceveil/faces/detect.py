@@ -7,6 +7,7 @@ import numpy as np
 from faceveil.errors import UsageError
 from faceveil.faces import blazeface, haar, yunet
 from faceveil.faces.face import Face, Image
+from faceveil.faces.mesh import with_mesh
 
 Detector = Callable[[Image, bool], list[Face]]
 
@@ -14,13 +15,19 @@ DETECTORS: dict[str, Detector] = {"yunet": yunet.find, "blazeface": blazeface.fi
 CARDS = {"yunet": "yunet.2023mar", "blazeface": "blazeface.back", "haar": None}  # the weights each needs
 
 
-def find_faces(image: Image, detector: str = "yunet", *, thorough: bool = False) -> list[Face]:
+def find_faces(
+    image: Image, detector: str = "yunet", *, thorough: bool = False, mesh: bool = True
+) -> list[Face]:
     """The faces in a picture (RGB, uint8, H×W×3) with their mesh, best first.
 
-    A thorough scan finds more small faces and takes longer.
+    A thorough scan finds more small faces and takes longer. Without `mesh` a face may have a box and rough points
+    alone, which is enough to cover it with a rectangle.
     """
     if detector not in DETECTORS:
         raise UsageError(f"no detector {detector!r}; there are {', '.join(DETECTORS)}.")
     if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3:
         raise UsageError(f"a picture is uint8 of height × width × 3, not {image.dtype} {image.shape}.")
-    return DETECTORS[detector](image, thorough)
+    faces = DETECTORS[detector](image, thorough)
+    if not mesh:
+        return faces
+    return [face if face.mesh is not None else with_mesh(image, [face])[0] for face in faces]

@@ -11,7 +11,6 @@ import cv2
 import numpy as np
 
 from faceveil.faces.face import Face, Floats, Image
-from faceveil.faces.mesh import with_mesh
 
 # Where the five points lie in a Haar box on average, as parts of its sides.
 _POINTS = np.array([[0.31, 0.39], [0.69, 0.39], [0.5, 0.6], [0.36, 0.78], [0.64, 0.78]])
@@ -27,7 +26,7 @@ def find(image: Image, thorough: bool = False) -> list[Face]:
         _face(np.asarray(box, np.float64), float(np.ravel(weight)[0]))
         for box, weight in zip(boxes, weights, strict=True)
     ]
-    return with_mesh(image, sorted(faces, key=lambda face: -face.score))
+    return sorted(faces, key=lambda face: -face.score)
 
 
 def _face(xywh: Floats, weight: float) -> Face:

@@ -97,6 +97,11 @@ class Filter:
         return self.place or {"box": "box", "face": "face-shape"}[shape]
 
     @property
+    def needs_mesh(self) -> bool:
+        """A rectangle needs none; a band over the eyes and the face's shape do."""
+        return self.region_name != "box"
+
+    @property
     def parameters(self) -> dict[str, object]:
         """What a reader of the result needs to repeat it."""
         values: dict[str, object] = {"region": self.region_name}

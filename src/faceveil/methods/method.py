@@ -35,6 +35,10 @@ class Described(Protocol):
 class FaceMethod(Described, Protocol):
     """Protects each face on its own."""
 
+    @property
+    def needs_mesh(self) -> bool:
+        """Whether a box with rough points is not enough."""
+
     def protect(self, image: Image, face: Face, rng: np.random.Generator) -> tuple[Image, Region]:
         """A new picture with this face protected, and the region that changed; ProtectionError if it cannot."""
 

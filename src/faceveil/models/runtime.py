@@ -9,11 +9,11 @@ compute in f32 all the same (measured: the same bits on an AVX2 CPU), so nothing
 
 import sys
 import threading
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, wraps
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,29 @@ Array = NDArray[Any]
 Inputs = Array | Sequence[Array] | Mapping[str, Array]
 Shape = Sequence[int] | Mapping[str, Sequence[int]]  # -1 is a free dimension
 Precision = Literal["f32", "bf16"]
+Built = TypeVar("Built")
 
 _first_use = threading.Lock()
+_building = threading.RLock()
+_streams = 1
+
+
+def allow_threads(count: int) -> None:
+    """Let networks that are loaded from now on serve this many threads at a time, each call on one thread."""
+    global _streams
+    _streams = max(_streams, count)
+
+
+def once(build: Callable[..., Built]) -> Callable[..., Built]:
+    """functools.cache for what is dear to build: threads that want the same wait for the first."""
+    cached = cache(build)
+
+    @wraps(build)
+    def locked(*arguments: Any) -> Built:
+        with _building:
+            return cached(*arguments)
+
+    return locked
 
 
 def openvino() -> ModuleType:
@@ -52,9 +73,8 @@ class Network:
                 f"a network needs threads >= 1 and f32 or bf16, not {threads} and {precision!r}."
             )
         config = {
-            "INFERENCE_NUM_THREADS": threads,
-            "NUM_STREAMS": 1,
-            "PERFORMANCE_HINT": "LATENCY",
+            "INFERENCE_NUM_THREADS": threads * _streams,
+            "NUM_STREAMS": _streams,
             "INFERENCE_PRECISION_HINT": precision,
             # Pinned threads of several processes would all sit on the first cores.
             "ENABLE_CPU_PINNING": False,
@@ -114,7 +134,7 @@ def read_model(source: str | Path, member: str | None = None) -> Any:
         raise WeightsError(f"OpenVINO cannot read {path}: {reason} It reads IR, ONNX and TFLite.") from error
 
 
-@cache
+@once
 def _load(source: str, member: str | None, threads: int, precision: Precision, shape: Any) -> Network:
     model = read_model(source, member)
     if shape is not None:

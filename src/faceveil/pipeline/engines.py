@@ -1,13 +1,20 @@
 """Engines: where the work of a run happens. All give the same bytes; results come as they are ready.
 
-An engine takes a function and items and yields what the function returns. Networks use one thread in every
-engine, so parallelism cannot change a result.
+An engine takes a function and items and yields what the function returns. A network's call uses one thread in
+every engine, so parallelism cannot change a result.
 """
 
 import multiprocessing
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    wait,
+)
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from itertools import islice
@@ -31,21 +38,34 @@ def serial(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Re
     return map(work, items)
 
 
+def threads(
+    work: Callable[[Item], Result], items: Iterable[Item], *, workers: int | None = None
+) -> Iterator[Result]:
+    """In several threads of this process: one start-up, and networks in memory once.
+
+    Nearly all time is spent in decoders and networks, which let other threads run.
+    """
+    from faceveil.models.runtime import allow_threads
+
+    workers = workers or usable_cores()
+    _one_thread()
+    allow_threads(workers)
+    pool = ThreadPoolExecutor(workers)
+    try:
+        yield from _as_ready(pool, workers, work, items)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
 def processes(
     work: Callable[[Item], Result], items: Iterable[Item], *, workers: int | None = None
 ) -> Iterator[Result]:
-    """In several processes. Only a few items wait at a time, so memory does not grow with their number."""
+    """In several processes: a crash of one ends the run but not this program."""
     workers = workers or usable_cores()
-    waiting = iter(items)
     # A fresh interpreter per worker: a forked one would inherit threads that no longer run.
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_one_thread)
     try:
-        running: set[Future[Result]] = {pool.submit(work, item) for item in islice(waiting, 2 * workers)}
-        while running:
-            done, running = wait(running, return_when=FIRST_COMPLETED)
-            running |= {pool.submit(work, item) for item in islice(waiting, len(done))}
-            for future in done:
-                yield future.result()
+        yield from _as_ready(pool, workers, work, items)
     except BrokenProcessPool as error:
         raise FaceveilError(
             "a worker process ended suddenly, perhaps for lack of memory. Go on with --resume and fewer --workers."
@@ -54,13 +74,32 @@ def processes(
         pool.shutdown(cancel_futures=True)
 
 
+def _as_ready(
+    pool: Executor, workers: int, work: Callable[[Item], Result], items: Iterable[Item]
+) -> Iterator[Result]:
+    """Results as they come. Only a few items wait at a time, so memory does not grow with their number."""
+    waiting = iter(items)
+    running: set[Future[Result]] = {pool.submit(work, item) for item in islice(waiting, 2 * workers)}
+    while running:
+        done, running = wait(running, return_when=FIRST_COMPLETED)
+        running |= {pool.submit(work, item) for item in islice(waiting, len(done))}
+        for future in done:
+            yield future.result()
+
+
+ENGINES = {"threads": threads, "processes": processes}
+MOST_THREADS = 4  # beyond, threads would wait for the interpreter; processes start later but do not
+
+
 def engine(name: str, workers: int | None = None) -> Engine:
     """An engine by name."""
     if name == "serial":
         return serial
-    if name == "processes":
-        return partial(processes, workers=workers)
-    raise UsageError(f"no engine {name!r}; there are serial and processes.")
+    if name == "auto":
+        name = "threads" if (workers or usable_cores()) <= MOST_THREADS else "processes"
+    if name in ENGINES:
+        return partial(ENGINES[name], workers=workers)
+    raise UsageError(f"no engine {name!r}; there are auto, serial, threads and processes.")
 
 
 def usable_cores() -> int:

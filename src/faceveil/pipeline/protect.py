@@ -27,7 +27,7 @@ class Protected:
 
 def protect_photo(photo: Photo, settings: Settings, rng: np.random.Generator) -> Protected:
     """The photo with every face protected, or ProtectionError where that cannot be had."""
-    faces = find_faces(photo.pixels, settings.detector, thorough=settings.thorough)
+    faces = _find(photo.pixels, settings.detector, settings)
     image, regions = _apply(photo.pixels, faces, settings, rng)
     late = _left_standing(image, faces, settings)
     if late:
@@ -37,6 +37,11 @@ def protect_photo(photo: Photo, settings: Settings, rng: np.random.Generator) ->
             raise ProtectionError(_describe(still[0], photo.size_wh))
     opaque = None if photo.alpha is None else _union(regions, photo.size_wh)
     return Protected(photo.with_pixels(image, opaque=opaque), len(faces) + len(late), len(late))
+
+
+def _find(image: Image, detector: str, settings: Settings) -> list[Face]:
+    assert isinstance(settings.method, FaceMethod)
+    return find_faces(image, detector, thorough=settings.thorough, mesh=settings.method.needs_mesh)
 
 
 def _apply(
@@ -67,7 +72,7 @@ def _left_standing(image: Image, protected: Sequence[Face], settings: Settings) 
     """Faces that the second detector sees where no face was protected, largest first, each once."""
     known = [face.box_xyxy for face in protected]
     standing = []
-    seen = find_faces(image, SECOND[settings.detector], thorough=settings.thorough)
+    seen = _find(image, SECOND[settings.detector], settings)
     for face in sorted(seen, key=lambda face: -float(np.prod(face.size_wh))):
         if not _shown_by(face.box_xyxy, known):
             standing.append(face)
