@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from faceveil.errors import UnreadablePhoto
-from faceveil.photos import scan_leaks
+from faceveil.photos import KEEPABLE, decode_photo, encode_photo, scan_leaks
 from faceveil.photos.walk import jpeg_segments
 
 EXPECTED = {
@@ -228,3 +228,23 @@ def test_noise_is_scanned_without_a_crash(magic, noise):
         scan_leaks(magic + noise)
     except UnreadablePhoto:
         assert magic == b""
+
+
+ALLOWED = ("Copyright", "DateTimeOriginal", "ExposureTime", "GPSInfo", "Make", "dpi")
+
+
+@pytest.mark.parametrize("target", ["JPEG", "PNG", "WEBP", "TIFF", "BMP"])
+def test_metadata_that_is_allowed_by_name_is_no_leak_and_any_other_is(files, target):
+    source = files.encode(files.scene(), "PNG", exif=files.exif_block(), dpi=(300, 300))
+    written = encode_photo(decode_photo(source, keep=ALLOWED), target)
+    assert scan_leaks(written, allow=ALLOWED) == []
+    for name in ALLOWED if target != "BMP" else ():  # BMP keeps nothing
+        assert scan_leaks(written, allow=[other for other in ALLOWED if other != name]), name
+
+
+def test_allowing_every_name_lets_nothing_else_pass(files, dirty):
+    data = files.DIRTY[dirty]()
+    plain, allowed = scan_leaks(data), scan_leaks(data, allow=KEEPABLE)
+    may_stay = {"gps", "person", "time", "resolution", "text", "exif"}
+    assert {leak.kind for leak in plain} - may_stay <= {leak.kind for leak in allowed}
+    assert allowed

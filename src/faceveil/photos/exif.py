@@ -1,6 +1,6 @@
 """What the tags of an EXIF block or a TIFF file tell about the people in and behind the picture."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from PIL.ExifTags import GPSTAGS, TAGS
 
@@ -79,9 +79,27 @@ _TELLING = {
 }
 
 
-def exif_leaks(data: bytes, name: str = "EXIF") -> Iterator[Leak]:
-    """What an EXIF block holds; one that is empty, or cannot be followed, is itself reported."""
-    yield Leak("exif", name, len(data), "a block of tags")
+_RESOLUTION = (0x011A, 0x011B, 0x0128)
+_POSITION = (1, 2, 3, 4, 5, 6, 7, 29)  # latitude, longitude, altitude, time and date; no free-form field
+
+
+def exif_leaks(data: bytes, name: str = "EXIF", allow: Collection[str] = ()) -> Iterator[Leak]:
+    """What an EXIF block holds; one that is empty, or cannot be followed, is itself reported.
+
+    A block of nothing but values that are allowed by name is no leak.
+    """
+    inside = list(_inside_exif(data, name, allow))
+    if inside or not allow or not _has_values(data):
+        yield Leak("exif", name, len(data), "a block of tags")
+    yield from inside
+
+
+def _has_values(data: bytes) -> bool:
+    tiff = TiffData(data)
+    return any(tag.number not in _POINTERS for _, directory in _directories(tiff) for tag in directory.tags)
+
+
+def _inside_exif(data: bytes, name: str, allow: Collection[str]) -> Iterator[Leak]:
     try:
         tiff = TiffData(data)
         known = [(0, 16 if tiff.big else 8)]
@@ -92,14 +110,14 @@ def exif_leaks(data: bytes, name: str = "EXIF") -> Iterator[Leak]:
                 yield Leak(
                     "thumbnail", f"{name} thumbnail", sum(sizes), "a small copy of the picture as it was"
                 )
-            yield from _tag_leaks(tiff, directory, role, name, structure=set())
+            yield from _tag_leaks(tiff, directory, role, name, set(), allow)
         if stray := _stray_bytes(data, known):
             yield Leak("trailing", f"{name} gaps", stray, "bytes that belong to no tag")
     except BrokenContainer as error:
         yield Leak("unchecked", name, len(data), f"cannot be followed to its end: {error}")
 
 
-def tiff_leaks(data: bytes) -> Iterator[Leak]:
+def tiff_leaks(data: bytes, allow: Collection[str] = ()) -> Iterator[Leak]:
     """What a TIFF file holds besides one picture; raises BrokenContainer where it cannot be followed."""
     tiff = TiffData(data)
     known = [(0, 16 if tiff.big else 8)]
@@ -113,7 +131,7 @@ def tiff_leaks(data: bytes) -> Iterator[Leak]:
         turned = tiff.whole_numbers(directory.find(_ORIENTATION))
         if role == "picture" and turned not in ([], [1]):
             yield Leak("exif", "Orientation", 2, "how the camera was held")
-        yield from _tag_leaks(tiff, directory, role, "TIFF", _STRUCTURE)
+        yield from _tag_leaks(tiff, directory, role, "TIFF", _STRUCTURE, allow)
     if stray := _stray_bytes(data, known):
         yield Leak("trailing", "unreferenced bytes", stray, "bytes that belong to no part of the picture")
 
@@ -136,11 +154,11 @@ def _directories(tiff: TiffData) -> Iterator[tuple[str, Directory]]:
 
 
 def _tag_leaks(
-    tiff: TiffData, directory: Directory, role: str, block: str, structure: set[int]
+    tiff: TiffData, directory: Directory, role: str, block: str, structure: set[int], allow: Collection[str]
 ) -> Iterator[Leak]:
     plain: list[Tag] = []
     for tag in directory.tags:
-        if tag.number in _POINTERS or tag.number in structure:
+        if tag.number in _POINTERS or tag.number in structure or _allowed(tag, role, allow):
             continue
         if role != "gps" and tag.number in _TELLING:
             kind, words = _TELLING[tag.number]
@@ -157,6 +175,15 @@ def _tag_leaks(
         )
         size = sum(tag.size for tag in plain)
         yield Leak(kind, "GPS" if role == "gps" else block, size, f"{what}, {len(plain)} values: {names}")
+
+
+def _allowed(tag: Tag, role: str, allow: Collection[str]) -> bool:
+    """Whether the tag is one of the names that may stay; in a preview nothing is."""
+    if role == "further":
+        return False
+    if role == "gps":
+        return "GPSInfo" in allow and tag.number in _POSITION
+    return TAGS.get(tag.number) in allow or ("dpi" in allow and tag.number in _RESOLUTION)
 
 
 def _name(tag: Tag, role: str) -> str:

@@ -5,7 +5,7 @@ what a block means; only colours hidden under full transparency need the pixels 
 """
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -66,11 +66,11 @@ _WEBP_BLOCKS = {
 _FLAT = 32
 
 
-def scan_leaks(source: Path | str | bytes) -> list[Leak]:
+def scan_leaks(source: Path | str | bytes, *, allow: Collection[str] = ()) -> list[Leak]:
     """Everything that a file (or its bytes) carries besides its pixels; an empty list is a clean file.
 
-    A file of another kind raises UnreadablePhoto; one that is damaged is reported as far
-    as it can be followed, with an `unchecked` entry.
+    `allow` names metadata that may be there (see KEEPABLE). A file of another kind raises UnreadablePhoto; one
+    that is damaged is reported as far as it can be followed, with an `unchecked` entry.
     """
     data = source if isinstance(source, bytes) else read_bytes(Path(source))
     name = "these bytes" if isinstance(source, bytes) else str(source)
@@ -80,7 +80,7 @@ def scan_leaks(source: Path | str | bytes) -> list[Leak]:
         raise UnreadablePhoto(f"{name}: {kind if data else 'it is empty'}. It scans {', '.join(FORMATS)}.")
     found: list[Leak] = []
     try:
-        found.extend(_SCANNERS[format](data))
+        found.extend(_SCANNERS[format](data, allow))
     except BrokenContainer as error:
         rest = max(len(data) - error.offset, 0)
         found.append(Leak("unchecked", f"{format} file", rest, f"cannot be followed to its end: {error}"))
@@ -89,25 +89,25 @@ def scan_leaks(source: Path | str | bytes) -> list[Leak]:
     return found
 
 
-def _jpeg_leaks(data: bytes) -> Iterator[Leak]:
+def _jpeg_leaks(data: bytes, allow: Collection[str]) -> Iterator[Leak]:
     end = 0
     for segment in jpeg_segments(data):
         end = segment.next
         payload = data[segment.start : segment.end]
         if segment.name == "APP1" and payload[:6] == b"Exif\0\0":
-            yield from exif_leaks(payload[6:])
+            yield from exif_leaks(payload[6:], allow=allow)
         elif segment.name == "APP0" and payload[:5] == b"JFIF\0":
-            yield from _jfif_leaks(payload)
+            yield from _jfif_leaks(payload, allow)
         elif not (segment.name in _JPEG_PICTURE or _is_plain_adobe(segment, payload)):
             yield _jpeg_block(segment, payload)
     yield from _trailing(data, end)
 
 
-def _jfif_leaks(payload: bytes) -> Iterator[Leak]:
+def _jfif_leaks(payload: bytes, allow: Collection[str]) -> Iterator[Leak]:
     if len(payload) > _JFIF_SIZE:
         size = len(payload) - _JFIF_SIZE
         yield Leak("thumbnail", "JFIF thumbnail", size, "a small copy of the picture as it was")
-    if len(payload) >= _JFIF_SIZE and payload[7] != 0:
+    if len(payload) >= _JFIF_SIZE and payload[7] != 0 and "dpi" not in allow:
         yield Leak("resolution", "JFIF density", 5, "dots per inch or centimetre")
 
 
@@ -127,7 +127,7 @@ def _jpeg_block(segment: Block, payload: bytes) -> Leak:
     return Leak("application", segment.name, len(payload), "a block of some program or device")
 
 
-def _png_leaks(data: bytes) -> Iterator[Leak]:
+def _png_leaks(data: bytes, allow: Collection[str]) -> Iterator[Leak]:
     end = 0
     for chunk in png_chunks(data):
         end = chunk.next
@@ -140,28 +140,30 @@ def _png_leaks(data: bytes) -> Iterator[Leak]:
                 "its checksum is wrong: its content is not what it was",
             )
         if chunk.name == "eXIf":
-            yield from exif_leaks(data[chunk.start : chunk.end])
+            yield from exif_leaks(data[chunk.start : chunk.end], allow=allow)
+        elif chunk.name == "pHYs" and "dpi" in allow:
+            continue
         elif chunk.name not in _PNG_PICTURE or (chunk.name == "IEND" and size):
             kind, words = _PNG_BLOCKS.get(chunk.name, ("application", "a block of some program or device"))
             yield Leak(kind, f"PNG {chunk.name}", size, words)
     yield from _trailing(data, end)
 
 
-def _webp_leaks(data: bytes) -> Iterator[Leak]:
+def _webp_leaks(data: bytes, allow: Collection[str]) -> Iterator[Leak]:
     end = 12
     for chunk in webp_chunks(data):
         end = chunk.next
         size = chunk.end - chunk.start
         if chunk.name == "EXIF":
             block = data[chunk.start : chunk.end]
-            yield from exif_leaks(block[6:] if block[:6] == b"Exif\0\0" else block)
+            yield from exif_leaks(block[6:] if block[:6] == b"Exif\0\0" else block, allow=allow)
         elif chunk.name not in _WEBP_PICTURE:
             kind, words = _WEBP_BLOCKS.get(chunk.name, ("application", "a block of some program or device"))
             yield Leak(kind, f"WebP {chunk.name.strip()}", size, words)
     yield from _trailing(data, end)
 
 
-def _bmp_leaks(data: bytes) -> Iterator[Leak]:
+def _bmp_leaks(data: bytes, allow: Collection[str]) -> Iterator[Leak]:
     if len(data) < 30:
         raise BrokenContainer(len(data), "the header is cut short")
     offset, header = struct.unpack_from("<II", data, 10)
@@ -239,7 +241,7 @@ def _textured_blocks(pixels: np.ndarray, hidden: np.ndarray) -> int:
     return int((whole & (contrast > _FLAT)).sum())
 
 
-_SCANNERS: dict[str, Callable[[bytes], Iterator[Leak]]] = {
+_SCANNERS: dict[str, Callable[[bytes, Collection[str]], Iterator[Leak]]] = {
     "JPEG": _jpeg_leaks,
     "PNG": _png_leaks,
     "WEBP": _webp_leaks,

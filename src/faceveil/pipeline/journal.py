@@ -1,5 +1,6 @@
 """Journal: which photos of a run are done, so that a run that was cut off can go on."""
 
+import hashlib
 import json
 import shutil
 from collections.abc import Iterator
@@ -9,7 +10,8 @@ from typing import Literal
 
 from faceveil.errors import OutputError, UsageError
 from faceveil.photos import write_bytes
-from faceveil.pipeline.plan import Plan
+from faceveil.pipeline.plan import CROPS, Plan
+from faceveil.pipeline.private import noted_folder
 from faceveil.pipeline.settings import Settings
 
 Status = Literal["protected", "no-face", "quarantined"]
@@ -26,6 +28,7 @@ class Outcome:
     reason: str = ""
     notes: tuple[str, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
+    withheld: int = 0  # faces that a release of crops leaves out
 
 
 class Journal:
@@ -44,16 +47,22 @@ class Journal:
             raise OutputError(f"{plan.manifest} says that this run is complete; there is nothing to resume.")
         if under_way and not resume:
             raise OutputError(
-                f"a run into {plan.output} was cut off. Go on with --resume, or delete {plan.state} and start anew."
+                f"a run into {plan.output} was cut off. Go on with --resume, "
+                f"or delete {_traces(plan)} and start anew."
             )
         if under_way:
-            _refuse_other_settings(settings_file, settings)
+            _refuse_other_settings(plan, settings_file, settings)
             return cls(plan, _still_done(plan))
         if not overwrite:
-            _refuse_existing(plan)
+            _refuse_existing(plan, settings)
         make_folder(plan.state)
-        write_bytes(json.dumps({"fingerprint": settings.fingerprint}).encode(), settings_file)
+        write_bytes(json.dumps({"fingerprint": _fingerprint(plan, settings)}).encode(), settings_file)
         return cls(plan, {})
+
+    def forget(self) -> None:
+        """Nothing counts as done any more: what it was made from is gone."""
+        self.done.clear()
+        self._file.truncate(0)
 
     def add(self, outcome: Outcome) -> None:
         """Note a photo as done, after it was written."""
@@ -88,20 +97,39 @@ def _read_outcomes(path: Path) -> Iterator[Outcome]:
         yield Outcome(**{**values, "notes": tuple(values["notes"])})
 
 
-def _refuse_other_settings(path: Path, settings: Settings) -> None:
+def _fingerprint(plan: Plan, settings: Settings) -> str:
+    """A set is one whole: its run goes on only with the same photos."""
+    if not settings.needs_all_faces:
+        return settings.fingerprint
+    names = json.dumps([settings.fingerprint, [job.name for job in plan.jobs]])
+    return hashlib.sha256(names.encode()).hexdigest()
+
+
+def _refuse_other_settings(plan: Plan, path: Path, settings: Settings) -> None:
     try:
         before = json.loads(path.read_text(encoding="utf-8"))["fingerprint"]
     except (OSError, ValueError, KeyError) as error:
         raise OutputError(f"{path} is damaged. Delete its folder and start anew with --overwrite.") from error
-    if before != settings.fingerprint:
+    if before != _fingerprint(plan, settings):
+        photos = ", other photos" if settings.needs_all_faces else ""
         raise UsageError(
-            "the run to resume had another method, other parameters or another version of faceveil. "
-            f"Use the same ones, or delete {path.parent} and start anew with --overwrite."
+            f"the run to resume had another method, other parameters{photos} or another version of faceveil. "
+            f"Use the same ones, or delete {_traces(plan)} and start anew with --overwrite."
         )
 
 
-def _refuse_existing(plan: Plan) -> None:
-    there = [path for path in (*(job.target for job in plan.jobs), plan.manifest) if path.exists()]
+def _traces(plan: Plan) -> str:
+    """Where a run that was cut off left something."""
+    private = noted_folder(plan.state)
+    return f"{plan.state} and {private}" if private else str(plan.state)
+
+
+def _refuse_existing(plan: Plan, settings: Settings) -> None:
+    if settings.release == "crops":
+        targets = sorted(plan.output.glob(CROPS))
+    else:
+        targets = [job.target for job in plan.jobs]
+    there = [path for path in (*targets, plan.manifest) if path.exists()]
     if there:
         more = f" and {len(there) - 1} more" if len(there) > 1 else ""
         raise OutputError(f"{there[0]}{more} exist already. Choose an empty folder, or give --overwrite.")

@@ -1,12 +1,24 @@
 """Summary of a finished run, and run.json, which says how a folder was made and nothing about who is in it."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from faceveil import __version__
 from faceveil.pipeline.journal import Outcome
 from faceveil.pipeline.plan import Plan
 from faceveil.pipeline.settings import Settings
+from faceveil.privacy.guarantee import NOT_COVERED, NOT_COVERED_BY_CROPS, NOT_COVERED_IN_A_SET
+from faceveil.privacy.record import ReleaseRecord
+
+
+@dataclass(frozen=True)
+class SetResult:
+    """What a method that takes all faces at once released, and how many people it saw."""
+
+    record: ReleaseRecord
+    people: int
+    figures: dict[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 @dataclass
@@ -17,6 +29,7 @@ class Summary:
     settings: Settings
     plan: Plan
     seconds: float
+    result: SetResult | None = None  # of a method that takes all faces at once
 
     @property
     def quarantined(self) -> list[Outcome]:
@@ -25,12 +38,28 @@ class Summary:
 
     @property
     def exit_code(self) -> int:
-        """0 if every photo was written, 3 if any was quarantined."""
-        return 3 if self.quarantined else 0
+        """0 if everything was released, 3 if any photo was quarantined or any face withheld."""
+        return 3 if self.quarantined or any(outcome.withheld for outcome in self.outcomes) else 0
+
+    @property
+    def not_covered(self) -> tuple[str, ...]:
+        """What nobody should expect of the result."""
+        if self.result is None:
+            return NOT_COVERED
+        return (
+            NOT_COVERED_BY_CROPS if self.result.record.kind == "crops" else NOT_COVERED + NOT_COVERED_IN_A_SET
+        )
 
     def counts(self) -> dict[str, int]:
         """How many of what."""
         statuses = [outcome.status for outcome in self.outcomes]
+        of_a_set = {}
+        if self.result is not None:
+            of_a_set = {
+                "people": self.result.people,
+                "groups": len(self.result.record.groups),
+                "faces_withheld": sum(outcome.withheld for outcome in self.outcomes),
+            }
         return {
             "photos": len(statuses),
             "protected": statuses.count("protected"),
@@ -39,13 +68,13 @@ class Summary:
             "faces": sum(outcome.faces for outcome in self.outcomes),
             "faces_found_by_the_second_detector": sum(outcome.found_late for outcome in self.outcomes),
             "skipped_files": len(self.plan.skipped),
+            **of_a_set,
         }
 
 
 def manifest(summary: Summary) -> bytes:
     """run.json: how the folder was made, in numbers only. No file names, no seed, nothing about a person."""
     from faceveil.models.cards import all_cards
-    from faceveil.privacy.guarantee import NOT_COVERED
 
     stages: dict[str, float] = {}
     for outcome in summary.outcomes:
@@ -56,7 +85,7 @@ def manifest(summary: Summary) -> bytes:
         "faceveil": __version__,
         **summary.settings.describe(),
         "guarantee": summary.settings.method.guarantee.sentence,
-        "not_covered": list(NOT_COVERED),
+        "not_covered": list(summary.not_covered),
         "weights": {
             name: {member.path: member.sha256 for member in cards[name].members}
             for name in summary.settings.cards
@@ -64,4 +93,7 @@ def manifest(summary: Summary) -> bytes:
         "counts": summary.counts(),
         "seconds": {"total": round(summary.seconds, 3), **{k: round(v, 3) for k, v in stages.items()}},
     }
+    if summary.result is not None:
+        content["figures"] = summary.result.figures
+        content["released"] = summary.result.record.to_json()
     return (json.dumps(content, indent=2) + "\n").encode()

@@ -11,6 +11,7 @@ from faceveil.photos.formats import format_of_name
 
 STATE = ".faceveil"  # folder inside the output folder while a run is under way
 MANIFEST = "run.json"
+CROPS = "group-*"  # folders of released crops
 
 
 @dataclass(frozen=True)

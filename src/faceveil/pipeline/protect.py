@@ -34,8 +34,8 @@ def protect_photo(photo: Photo, settings: Settings, rng: np.random.Generator) ->
         image, more = _apply(image, late, settings, rng)
         regions += more
         if still := _left_standing(image, [*faces, *late], settings):
-            raise ProtectionError(_describe(still[0], photo.size_wh))
-    opaque = None if photo.alpha is None else _union(regions, photo.size_wh)
+            raise ProtectionError(describe_standing(still[0], photo.size_wh, "the second detector"))
+    opaque = None if photo.alpha is None else union(regions, photo.size_wh)
     return Protected(photo.with_pixels(image, opaque=opaque), len(faces) + len(late), len(late))
 
 
@@ -74,28 +74,31 @@ def _left_standing(image: Image, protected: Sequence[Face], settings: Settings) 
     standing = []
     seen = _find(image, SECOND[settings.detector], settings)
     for face in sorted(seen, key=lambda face: -float(np.prod(face.size_wh))):
-        if not _shown_by(face.box_xyxy, known):
+        if not shown_by(face.box_xyxy, known):
             standing.append(face)
             known.append(face.box_xyxy)
     return standing
 
 
-def _shown_by(box: np.ndarray, others: Sequence[np.ndarray]) -> bool:
+def shown_by(box: np.ndarray, others: Sequence[np.ndarray]) -> bool:
+    """Whether one of the other boxes shows the same face."""
     boxes = np.array(others).reshape(-1, 4)
     smaller = np.minimum(areas(box[None]), areas(boxes))
     return bool((overlaps(box[None], boxes)[0] >= SAME * smaller).any())
 
 
-def _union(regions: Sequence[Region], size_wh: tuple[int, int]) -> np.ndarray:
+def union(regions: Sequence[Region], size_wh: tuple[int, int]) -> np.ndarray:
+    """True wherever a region touches the photo."""
     covered = np.zeros((size_wh[1], size_wh[0]), bool)
     for where in regions:
         covered[where.window] |= where.mask > 0
     return covered
 
 
-def _describe(face: Face, size_wh: tuple[int, int]) -> str:
+def describe_standing(face: Face, size_wh: tuple[int, int], who: str) -> str:
+    """Why a photo cannot be released: somebody still sees a face."""
     x, y = (round(float(v)) for v in face.centre)
     return (
-        f"after protection the second detector still sees a face of {round(face.size_wh[0])} px at {x}, {y} "
+        f"after protection {who} still sees a face of {round(face.size_wh[0])} px at {x}, {y} "
         f"in this photo of {size_wh[0]}×{size_wh[1]} px. Cover it by hand, or use --method blackout --shape box."
     )

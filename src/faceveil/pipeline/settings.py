@@ -4,16 +4,20 @@ import hashlib
 import json
 import secrets
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
 from faceveil import __version__
 from faceveil.errors import UsageError
 from faceveil.faces.detect import CARDS, DETECTORS
-from faceveil.methods import Method, method
+from faceveil.methods import FaceMethod, Method, method
 from faceveil.photos import MAX_PIXELS
 from faceveil.photos.metadata import check_keep
 
+RELEASES = ("photos", "crops")
+SUBJECTS = ("auto", "folder", "each")  # or a CSV file
+SUBJECT_RECOGNIZER = "mobilefacenet.facesdk"  # the most accurate of the three on LFW
 SECOND = {"yunet": "blazeface", "haar": "blazeface", "blazeface": "yunet"}  # who checks whose work
 
 
@@ -27,20 +31,44 @@ class Settings:
     keep: tuple[str, ...] = ()  # metadata to keep, by name
     max_pixels: int = MAX_PIXELS
     seed: int | None = None
+    release: str = "photos"  # or crops: one picture per face
+    subjects: str = "auto"  # how faces become people; see pipeline/subjects.py
 
     def __post_init__(self) -> None:
         if self.detector not in DETECTORS:
             raise UsageError(f"no detector {self.detector!r}; there are {', '.join(DETECTORS)}.")
+        if self.release not in RELEASES:
+            raise UsageError(f"no release {self.release!r}; there are {' and '.join(RELEASES)}.")
+        if self.subjects not in SUBJECTS and not Path(self.subjects).is_file():
+            raise UsageError(
+                f"no subjects {self.subjects!r}; there are {', '.join(SUBJECTS)}, or the path of a CSV file."
+            )
+        if not self.needs_all_faces and (self.release, self.subjects) != ("photos", "auto"):
+            raise UsageError(
+                f"{self.method.id} works face by face and forms no groups of people; "
+                "leave --release and --subjects out, or give -k."
+            )
         check_keep(self.keep)
+
+    @property
+    def needs_all_faces(self) -> bool:
+        """Whether the method takes all faces at once."""
+        return not isinstance(self.method, FaceMethod)
 
     @property
     def cards(self) -> list[str]:
         """The weights this run needs."""
         names = [CARDS[self.detector], CARDS[SECOND[self.detector]], "facemesh.468"]
-        return [*(name for name in names if name), *self.method.cards]
+        if self.needs_all_faces and self.subjects == "auto":
+            names.append(SUBJECT_RECOGNIZER)
+        return list(dict.fromkeys([*(name for name in names if name), *self.method.cards]))
 
     def describe(self) -> dict[str, object]:
         """What may be published about these settings."""
+        of_a_set: dict[str, object] = {}
+        if self.needs_all_faces:
+            how = self.subjects if self.subjects in SUBJECTS else "file"
+            of_a_set = {"release": self.release, "subjects": how}
         return {
             "method": self.method.id,
             "parameters": self.method.parameters,
@@ -48,12 +76,14 @@ class Settings:
             "second_detector": SECOND[self.detector],
             "thorough": self.thorough,
             "kept_metadata": list(self.keep),
+            **of_a_set,
         }
 
     @property
     def fingerprint(self) -> str:
         """The same for runs that may continue each other."""
-        text = json.dumps([__version__, self.describe(), self.max_pixels], sort_keys=True)
+        table = "" if self.subjects in SUBJECTS else Path(self.subjects).read_text(encoding="utf-8-sig")
+        text = json.dumps([__version__, self.describe(), self.max_pixels, table], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
 

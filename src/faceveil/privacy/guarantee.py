@@ -23,3 +23,6 @@ class Guarantee:
 
 
 NOT_COVERED = ("hair", "clothes", "name tags", "tattoos", "background", "other pictures of the same scene")
+# What a group's picture leaves open besides: in photos, and where only the pictures are released.
+NOT_COVERED_IN_A_SET = ("ears", "the outline of the head", "what all members of a group have in common")
+NOT_COVERED_BY_CROPS = ("what all members of a group have in common", "other pictures of the same people")

@@ -1,0 +1,152 @@
+"""Apply, the third stage for a set: put each group's face into the photos, or write one crop per face."""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from faceveil.errors import PhotoError, ProtectionError
+from faceveil.faces import Alignment, Face, find_faces
+from faceveil.faces.replace import is_replaced, replace_face
+from faceveil.photos import Photo, encode_photo, read_photo, write_bytes
+from faceveil.pipeline.decide import Decision
+from faceveil.pipeline.journal import Outcome, Status, make_folder
+from faceveil.pipeline.plan import CROPS, Job
+from faceveil.pipeline.protect import describe_standing, union
+from faceveil.pipeline.settings import SECOND, Settings
+from faceveil.pipeline.survey import PhotoFaces, Surveyed, digest, read_faces
+from faceveil.pipeline.work import Clock, encoded, put, without_path
+
+NO_GROUP = "the method found no group for this face."
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """What is to be done to one photo: what was found in it, and the pictures of its faces."""
+
+    job: Job
+    about: PhotoFaces
+    pictures: tuple[int, ...]
+
+
+def replace_in_photo(item: Replacement, settings: Settings, folder: Path, staging: Path) -> Outcome:
+    """Read, replace, look again, encode, check, write; what is wrong with the photo quarantines it."""
+    job, about, clock = item.job, item.about, Clock()
+    try:
+        photo = read_photo(job.source, max_pixels=settings.max_pixels, keep=settings.keep)
+        if digest(photo) != about.digest:
+            raise ProtectionError("the photo changed while the run was under way.")
+        clock.lap("read")
+        faces = read_faces(folder, about)
+        result = _replaced(photo, faces, item.pictures, folder)
+        clock.lap("replace")
+        _refuse_standing(result, [place for _, place in faces], settings)
+        clock.lap("check")
+        data = encoded(result, job, settings)
+    except (PhotoError, ProtectionError) as error:
+        return quarantined(job, without_path(str(error), job))
+    except MemoryError:
+        return quarantined(job, "not enough memory for this photo.")
+    put(data, job, staging)
+    clock.lap("write")
+    status: Status = "protected" if about.count else "no-face"
+    return Outcome(job.name, status, about.count, about.found_late, notes=about.notes, seconds=clock.laps)
+
+
+def quarantined(job: Job, reason: str) -> Outcome:
+    """The photo is not released; what an earlier run left under its name goes too."""
+    job.target.unlink(missing_ok=True)
+    return Outcome(job.name, "quarantined", reason=reason)
+
+
+def _replaced(
+    photo: Photo, faces: list[tuple[Face, Alignment]], pictures: tuple[int, ...], folder: Path
+) -> Photo:
+    if not faces:
+        return photo
+    crops = np.load(folder / "pictures.npy", mmap_mode="r")
+    image, regions = photo.pixels, []
+    for (face, place), picture in zip(faces, pictures, strict=True):
+        image, where = replace_face(image, face, np.array(crops[picture]), place)
+        regions.append(where)
+    opaque = None if photo.alpha is None else union(regions, photo.size_wh)
+    return photo.with_pixels(image, opaque=opaque)
+
+
+def _refuse_standing(photo: Photo, places: list[Alignment], settings: Settings) -> None:
+    """Both detectors look at the result: each face they see must be one that was put there."""
+    for detector in (settings.detector, SECOND[settings.detector]):
+        for face in find_faces(photo.pixels, detector, thorough=settings.thorough):
+            if not is_replaced(face, places):
+                raise ProtectionError(describe_standing(face, photo.size_wh, detector))
+
+
+@dataclass(frozen=True)
+class Crop:
+    """One released face: a file that says which group it is in and nothing about its photo."""
+
+    name: str
+    picture: int
+
+
+def crops_of(decision: Decision, rng: np.random.Generator) -> list[Crop]:
+    """One file per released face, group by group, numbered by chance within its group."""
+    crops = []
+    for group in np.unique(decision.groups[decision.groups >= 0]).tolist():
+        pictures = rng.permutation(decision.pictures[decision.groups == group])
+        crops += [
+            Crop(f"group-{group:04d}/{number:04d}.png", int(picture))
+            for number, picture in enumerate(pictures, 1)
+        ]
+    return crops
+
+
+def write_crops(crops: list[Crop], output: Path, folder: Path, staging: Path) -> Iterator[Crop]:
+    """Write them anew, whatever an earlier start wrote; yield each when it is there."""
+    remove_crops(output)
+    pictures = np.load(folder / "pictures.npy", mmap_mode="r")
+    data, of = b"", -1
+    for crop in crops:
+        if crop.picture != of:
+            data, of = encode_photo(Photo(np.array(pictures[crop.picture]))), crop.picture
+        make_folder((output / crop.name).parent)
+        write_bytes(data, output / crop.name, overwrite=True, staging=staging)
+        yield crop
+
+
+def released_crops(output: Path) -> list[Path]:
+    """The crops that are in this folder already."""
+    return sorted(output.glob(f"{CROPS}/*.png"))
+
+
+def remove_crops(output: Path) -> None:
+    """Delete the crops of an earlier start or release."""
+    for path in released_crops(output):
+        path.unlink()
+    for folder in output.glob(CROPS):
+        if folder.is_dir() and not any(folder.iterdir()):
+            shutil.rmtree(folder)
+
+
+def outcomes_of_crops(decision: Decision, surveyed: Surveyed, jobs: Sequence[Job]) -> dict[int, Outcome]:
+    """What became of each surveyed photo: faces without a group are withheld, with the reason."""
+    outcomes = {}
+    for number, about in surveyed.photos.items():
+        rows = range(about.first, about.first + about.count)
+        kept = [row for row in rows if decision.groups[row] < 0]
+        reasons = [decision.reasons.get(row, NO_GROUP) for row in kept]
+        notes = (*about.notes, *(f"a face is not released: {reason}" for reason in reasons))
+        status: Status = "protected" if len(rows) > len(kept) else "quarantined" if kept else "no-face"
+        reason = reasons[0] if status == "quarantined" else ""
+        outcomes[number] = Outcome(
+            jobs[number].name,
+            status,
+            len(rows) - len(kept),
+            about.found_late,
+            reason,
+            notes,
+            withheld=len(kept),
+        )
+    return outcomes

@@ -1,0 +1,167 @@
+"""Decide, the second stage for a set: who is who, which group each face is in, and what it is replaced by.
+
+A photo is released only if every face in it is. So a face that finds no group takes its photo away, with the
+other faces in it; and a group that loses people by that may fall below k. Then the faces that remain are grouped
+again, and what is still too small after some rounds is withdrawn with its photos.
+"""
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faceveil.errors import GroupingError
+from faceveil.methods import Release, SetMethod
+from faceveil.photos import write_bytes
+from faceveil.pipeline.settings import Settings, rng_for
+from faceveil.pipeline.subjects import subjects_of
+from faceveil.pipeline.survey import Surveyed
+from faceveil.privacy import Guarantee
+
+Ints = NDArray[np.int64]
+ROUNDS = 3
+DECIDED = "decision.json"
+ITEM = "\0release"  # names the randomness of this stage; no file has such a name
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """For each face its person, group and picture (−1: not released), and why a face is not released."""
+
+    subjects: Ints
+    groups: Ints
+    pictures: Ints
+    reasons: dict[int, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    figures: dict[str, float] = field(default_factory=dict)
+
+
+def decide(surveyed: Surveyed, names: Sequence[str], settings: Settings) -> Decision:
+    """Take the decision and keep it in the private folder, or read the one that was taken before."""
+    folder = surveyed.folder
+    if (folder / DECIDED).exists():
+        return _read(folder)
+    photos = surveyed.photo_of
+    nothing = np.zeros((0, 0), np.float32)
+    embeddings = surveyed.array("embeddings") if settings.subjects == "auto" and len(photos) else nothing
+    subjects = subjects_of(settings.subjects, photos, names, embeddings)
+    if len(photos):
+        decision, crops = _grouped(surveyed, subjects, photos, settings)
+    else:
+        decision, crops = Decision(subjects, photos, photos), np.zeros((0, 1, 1, 3), np.uint8)
+    np.save(folder / "pictures.npy", crops)
+    _write(decision, folder)
+    return decision
+
+
+def _grouped(
+    surveyed: Surveyed, subjects: Ints, photos: Ints, settings: Settings
+) -> tuple[Decision, NDArray[np.uint8]]:
+    method, rng = settings.method, rng_for(settings.seed, ITEM)
+    assert isinstance(method, SetMethod)
+    k, whole_photos = method.guarantee.k or 1, settings.release == "photos"
+    rows, reasons = np.arange(len(photos)), dict[int, str]()
+    for round_ in range(ROUNDS):
+        faces = surveyed.face_set(subjects, rows)
+        try:
+            release = method.release(faces, rng)
+        except GroupingError as error:
+            if round_ == 0:
+                raise
+            reasons |= {int(row): str(error) for row in rows}
+            release = _nothing(len(rows))
+        check_release(release, faces.subjects, method.guarantee)
+        reasons |= {int(rows[face]): reason for face, reason in release.reasons.items()}
+        groups, pictures = _spread(release.groups, rows, photos), _spread(release.pictures, rows, photos)
+        without = set(photos[groups < 0].tolist())
+        if not whole_photos:
+            break
+        lost = withdrawn(groups, subjects, photos, without, k)
+        if lost == without or round_ == ROUNDS - 1:
+            break
+        rows = np.flatnonzero(~np.isin(photos, list(without)))
+        if not len(rows):
+            break
+    numbers = _shuffled_numbers(groups, rng)
+    return Decision(subjects, numbers, pictures, reasons, release.notes, release.figures), release.crops
+
+
+def withdrawn(groups: Ints, subjects: Ints, photos: Ints, lost: Collection[int], k: int) -> set[int]:
+    """All photos that cannot be released once these are lost, because a group in them would fall below k people."""
+    gone = set(lost)
+    while True:
+        released = (groups >= 0) & ~np.isin(photos, list(gone))
+        people = people_in_groups(groups[released], subjects[released])
+        small = [group for group, count in people.items() if count < k]
+        more = set(photos[released & np.isin(groups, small)].tolist())
+        if not more:
+            return gone
+        gone |= more
+
+
+def people_in_groups(groups: Ints, subjects: Ints) -> dict[int, int]:
+    """How many different people each group holds."""
+    pairs = np.unique(np.stack([groups, subjects], axis=1), axis=0)
+    numbers, counts = np.unique(pairs[:, 0], return_counts=True)
+    return dict(zip(numbers.tolist(), counts.tolist(), strict=True))
+
+
+def check_release(release: Release, subjects: Ints, guarantee: Guarantee) -> None:
+    """What a method returns must keep what it claims, or nothing is released."""
+    groups, pictures, count = release.groups, release.pictures, len(subjects)
+    if groups.shape != (count,) or pictures.shape != (count,):
+        raise GroupingError(f"the method decided on {groups.shape} of {count} faces; nothing is released.")
+    if ((groups < 0) != (pictures < 0)).any() or (pictures >= len(release.crops)).any():
+        raise GroupingError("the method names a picture that is not there; nothing is released.")
+    if guarantee.k is None:
+        return
+    for group, people in people_in_groups(groups[groups >= 0], subjects[groups >= 0]).items():
+        if people < guarantee.k:
+            raise GroupingError(
+                f"k={guarantee.k} is claimed and a group has {people} people; nothing is released."
+            )
+        if len(np.unique(pictures[groups == group])) > 1:
+            raise GroupingError(
+                "k-anonymity is claimed and a group shows different faces; nothing is released."
+            )
+
+
+def _nothing(count: int) -> Release:
+    none = np.full(count, -1, np.int64)
+    return Release(none, none, np.zeros((0, 1, 1, 3), np.uint8))
+
+
+def _spread(values: Ints, rows: Ints, photos: Ints) -> Ints:
+    whole = np.full(len(photos), -1, np.int64)
+    whole[rows] = values
+    return whole
+
+
+def _shuffled_numbers(groups: Ints, rng: np.random.Generator) -> Ints:
+    """Groups numbered from 1 by chance, so that a number does not tell the order of the originals."""
+    numbered = np.full(len(groups), -1, np.int64)
+    there, which = np.unique(groups[groups >= 0], return_inverse=True)
+    numbered[groups >= 0] = (rng.permutation(len(there)) + 1)[which]
+    return numbered
+
+
+def _write(decision: Decision, folder: Path) -> None:
+    content = {
+        **{name: getattr(decision, name).tolist() for name in ("subjects", "groups", "pictures")},
+        "reasons": decision.reasons,
+        "notes": decision.notes,
+        "figures": {name: float(value) for name, value in decision.figures.items()},
+    }
+    write_bytes(json.dumps(content).encode(), folder / DECIDED, overwrite=True)
+
+
+def _read(folder: Path) -> Decision:
+    content = json.loads((folder / DECIDED).read_text(encoding="utf-8"))
+    subjects, groups, pictures = (
+        np.array(content[name], np.int64) for name in ("subjects", "groups", "pictures")
+    )
+    reasons = {int(face): reason for face, reason in content["reasons"].items()}
+    return Decision(subjects, groups, pictures, reasons, tuple(content["notes"]), content["figures"])

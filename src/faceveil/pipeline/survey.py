@@ -1,0 +1,236 @@
+"""Survey, the first stage for a set: find and align the faces of every photo, and keep them for the decision.
+
+What is found in a photo goes to one file in the private folder, written whole; a run that was cut off skips the
+photos whose files are there. `assemble` then joins them, in the order of the plan, into arrays that are read a
+few rows at a time.
+"""
+
+import hashlib
+import io
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faceveil.errors import PhotoError
+from faceveil.faces import Alignment, Face, FaceSet, align_ffhq, find_faces
+from faceveil.faces.face_set import CROP_SIZE
+from faceveil.photos import Photo, read_photo, write_bytes
+from faceveil.pipeline.plan import Job
+from faceveil.pipeline.protect import shown_by
+from faceveil.pipeline.settings import SECOND, Settings
+from faceveil.pipeline.subjects import embed_for_subjects
+from faceveil.pipeline.work import without_path
+
+Array = NDArray[np.generic]
+DONE = "faces.json"  # written last: the survey is complete
+ARRAYS = ("crops", "alignments", "boxes", "points", "meshes", "presences", "embeddings")
+BLOCK = 64  # faces copied at a time
+
+
+@dataclass(frozen=True)
+class PhotoFaces:
+    """What was found in one photo: rows of the arrays, and which pixels it had."""
+
+    first: int
+    count: int
+    found_late: int
+    digest: str
+    notes: tuple[str, ...]
+
+    @property
+    def rows(self) -> slice:
+        """Its faces among all."""
+        return slice(self.first, self.first + self.count)
+
+
+def survey_photo(item: tuple[int, Job], settings: Settings, folder: Path) -> tuple[int, str | None]:
+    """Find and keep the faces of one photo: its number, and what is wrong with it, if anything is."""
+    number, job = item
+    try:
+        photo = read_photo(job.source, max_pixels=settings.max_pixels)
+        faces, late = faces_of(photo, settings)
+        arrays = _arrays(photo, faces, with_embeddings=settings.subjects == "auto")
+    except PhotoError as error:
+        return number, without_path(str(error), job)
+    except MemoryError:
+        return number, "not enough memory for this photo."
+    about = json.dumps({"found_late": late, "digest": digest(photo), "notes": photo.notes})
+    buffer = io.BytesIO()
+    np.savez(buffer, about=np.array(about), **arrays)  # type: ignore[arg-type]
+    write_bytes(buffer.getvalue(), _file(folder, number), overwrite=True)
+    return number, None
+
+
+def faces_of(photo: Photo, settings: Settings) -> tuple[list[Face], int]:
+    """The faces that either detector sees, each once, smallest first, and how many only the second saw.
+
+    Smallest first is the order of replacing: where two overlap, the nearer one ends on top.
+    """
+    faces = find_faces(photo.pixels, settings.detector, thorough=settings.thorough)
+    known = [face.box_xyxy for face in faces]
+    late = []
+    for face in find_faces(photo.pixels, SECOND[settings.detector], thorough=settings.thorough):
+        if not shown_by(face.box_xyxy, known):
+            late.append(face)
+            known.append(face.box_xyxy)
+    order = sorted([*faces, *late], key=lambda face: (float(np.prod(face.size_wh)), *face.box_xyxy))
+    return order, len(late)
+
+
+def digest(photo: Photo) -> str:
+    """Names these pixels, so that a photo that changes under a run is noticed."""
+    return hashlib.blake2b(np.ascontiguousarray(photo.pixels).data, digest_size=16).hexdigest()
+
+
+def _rounded(alignment: Alignment) -> Alignment:
+    """The alignment with the figures that run.json records: what is published is exactly what was done."""
+    matrix = alignment.to_crop
+    return Alignment(np.hstack([np.round(matrix[:, :2], 8), np.round(matrix[:, 2:], 4)]), alignment.size)
+
+
+def _arrays(photo: Photo, faces: list[Face], *, with_embeddings: bool) -> dict[str, Array]:
+    cuts = [_rounded(align_ffhq(face, CROP_SIZE)) for face in faces]
+    crops = [cut.crop(photo.pixels) for cut in cuts]
+    points = [cut.points_to_crop(face.points) for cut, face in zip(cuts, faces, strict=True)]
+    count = len(faces)
+    embeddings = (
+        [embed_for_subjects(crop, five) for crop, five in zip(crops, points, strict=True)]
+        if with_embeddings
+        else []
+    )
+    return {
+        "crops": np.array(crops, np.uint8).reshape(count, CROP_SIZE, CROP_SIZE, 3),
+        "alignments": np.array([cut.to_crop for cut in cuts]).reshape(count, 2, 3),
+        "boxes": np.array([face.box_xyxy for face in faces]).reshape(count, 4),
+        "points": np.array(points, np.float32).reshape(count, 5, 2),
+        "meshes": np.array(list(map(_mesh_in_crop, faces, cuts)), np.float32).reshape(count, 468, 3),
+        "presences": np.array([face.presence or 0.0 for face in faces]).reshape(count),
+        "embeddings": np.array(embeddings, np.float32).reshape(count, 128 if embeddings else 0),
+    }
+
+
+def _mesh_in_crop(face: Face, cut: Alignment) -> NDArray[np.float64]:
+    if face.mesh is None:
+        return np.zeros((468, 3))
+    return np.hstack([cut.points_to_crop(face.mesh[:, :2]), face.mesh[:, 2:] * cut.zoom])
+
+
+def _face(box: Array, points: Array, mesh: Array, presence: float, cut: Alignment) -> Face:
+    """The face in its photo again."""
+    flat = cut.points_to_photo(np.asarray(mesh[:, :2], np.float64))
+    return Face(
+        np.array(box, np.float64),
+        cut.points_to_photo(np.asarray(points, np.float64)),
+        1.0,
+        "survey",
+        np.hstack([flat, np.asarray(mesh[:, 2:], np.float64) / cut.zoom]),
+        presence,
+    )
+
+
+def _file(folder: Path, number: int) -> Path:
+    return folder / f"photo-{number:07d}.npz"
+
+
+class Surveyed:
+    """All faces of a run, in the order of the plan; arrays are memory maps of files in the private folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        content = json.loads((folder / DONE).read_text(encoding="utf-8"))
+        self.photos = {
+            int(number): PhotoFaces(**{**about, "notes": tuple(about["notes"])})
+            for number, about in content["photos"].items()
+        }
+        self.failed = {int(number): reason for number, reason in content["failed"].items()}
+
+    @classmethod
+    def exists(cls, folder: Path) -> bool:
+        """Whether a survey was completed there."""
+        return (folder / DONE).exists()
+
+    def __len__(self) -> int:
+        return sum(photo.count for photo in self.photos.values())
+
+    def array(self, name: str) -> Any:
+        """One of ARRAYS, for all faces, as a memory map."""
+        return _load(self.folder, name)
+
+    @property
+    def photo_of(self) -> NDArray[np.int64]:
+        """The plan's number of the photo each face is in."""
+        return np.array(
+            [number for number, photo in self.photos.items() for _ in range(photo.count)], np.int64
+        )
+
+    def face_set(self, subjects: NDArray[np.int64], rows: NDArray[np.int64]) -> FaceSet:
+        """These faces as a method takes them. All of them cost no memory; a part of them is copied on the disk."""
+        crops, points, meshes = self.array("crops"), self.array("points"), self.array("meshes")
+        if len(rows) < len(self):
+            crops, points, meshes = _copied(crops, rows, self.folder / "part.npy"), points[rows], meshes[rows]
+        return FaceSet(crops, points, meshes, subjects[rows])
+
+
+def read_faces(folder: Path, photo: PhotoFaces) -> list[tuple[Face, Alignment]]:
+    """The faces of one photo and how each was aligned, in the order of replacing."""
+    if photo.count == 0:
+        return []
+    names = ("alignments", "boxes", "points", "meshes", "presences")
+    columns = [np.array(_load(folder, name)[photo.rows]) for name in names]
+    faces = []
+    for matrix, box, points, mesh, presence in zip(*columns, strict=True):
+        cut = Alignment(matrix, CROP_SIZE)
+        faces.append((_face(box, points, mesh, float(presence), cut), cut))
+    return faces
+
+
+def _load(folder: Path, name: str) -> Any:
+    return np.load(folder / f"{name}.npy", mmap_mode="r")
+
+
+def _copied(crops: Any, rows: NDArray[np.int64], path: Path) -> Any:
+    part = np.lib.format.open_memmap(path, "w+", np.uint8, (len(rows), *crops.shape[1:]))
+    for start in range(0, len(rows), BLOCK):
+        part[start : start + BLOCK] = crops[rows[start : start + BLOCK]]
+    part.flush()
+    return part
+
+
+def missing_photos(folder: Path, numbers: Iterable[int]) -> list[int]:
+    """The photos that were not surveyed yet."""
+    return [number for number in numbers if not _file(folder, number).exists()]
+
+
+def assemble(folder: Path, numbers: list[int], failed: dict[int, str]) -> Surveyed:
+    """Join the files of these photos, a photo at a time, and delete them; note those that could not be read."""
+    counts = {number: _count(_file(folder, number)) for number in numbers}
+    total, first = sum(counts.values()), 0
+    joined: dict[str, Any] = {}
+    about: dict[int, dict[str, object]] = {}
+    for number in numbers:
+        with np.load(_file(folder, number)) as found:
+            about[number] = {"first": first, "count": counts[number], **json.loads(str(found["about"]))}
+            for name in ARRAYS if counts[number] else ():
+                rows = found[name]
+                if name not in joined and rows.size:
+                    shape = (total, *rows.shape[1:])
+                    joined[name] = np.lib.format.open_memmap(folder / f"{name}.npy", "w+", rows.dtype, shape)
+                if rows.size:
+                    joined[name][first : first + counts[number]] = rows
+        first += counts[number]
+    for array in joined.values():
+        array.flush()
+    write_bytes(json.dumps({"photos": about, "failed": failed}).encode(), folder / DONE, overwrite=True)
+    for number in numbers:
+        _file(folder, number).unlink()
+    return Surveyed(folder)
+
+
+def _count(path: Path) -> int:
+    with np.load(path) as found:
+        return len(found["boxes"])

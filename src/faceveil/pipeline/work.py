@@ -1,0 +1,43 @@
+"""What the work on one photo has in common, whatever is done to it: time it, write it, name what is wrong."""
+
+import time
+from pathlib import Path
+
+from faceveil.errors import ProtectionError
+from faceveil.photos import Photo, encode_photo, format_for, scan_leaks, write_bytes
+from faceveil.pipeline.journal import make_folder
+from faceveil.pipeline.plan import Job
+from faceveil.pipeline.settings import Settings
+
+
+class Clock:
+    """Seconds spent in each stage."""
+
+    def __init__(self) -> None:
+        self.laps: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, stage: str) -> None:
+        """The time since the last lap belongs to this stage."""
+        now = time.perf_counter()
+        self.laps[stage] = now - self._last
+        self._last = now
+
+
+def encoded(photo: Photo, job: Job, settings: Settings) -> bytes:
+    """The bytes of the result, checked by code that did not write them: pixels, allowed metadata, nothing else."""
+    data = encode_photo(photo, format_for(job.target, photo))
+    if leaks := scan_leaks(data, allow=settings.keep):
+        raise ProtectionError(f"the file would still carry {leaks[0].name} ({leaks[0].kind}).")
+    return data
+
+
+def put(data: bytes, job: Job, staging: Path) -> None:
+    """Write the file whole, with the folders it needs."""
+    make_folder(job.target.parent)
+    write_bytes(data, job.target, overwrite=True, staging=staging)
+
+
+def without_path(message: str, job: Job) -> str:
+    """The reason alone: the file is named beside it."""
+    return message.removeprefix(str(job.source)).lstrip(": ")
