@@ -16,7 +16,7 @@ ALLOWED = {
     "spaces": {"errors", "photos", "models", "faces"},
     "privacy": {"errors", "grouping", "faces", "models", "photos"},
     "methods": {"errors", "photos", "models", "faces", "spaces", "grouping", "privacy"},
-    "evaluation": {"errors", "photos", "models", "faces", "grouping", "privacy"},
+    "evaluation": {"errors", "photos", "models", "faces", "spaces", "grouping", "privacy"},
     "pipeline": {"errors", "photos", "models", "faces", "spaces", "grouping", "privacy", "methods"},
     "report": {"errors", "photos", "models", "faces", "grouping", "privacy", "evaluation", "pipeline"},
 }

@@ -20,6 +20,7 @@ from faceveil.cli import (
     models,
     render_latents,
     sample,
+    tune,
 )
 
 app = typer.Typer(
@@ -38,6 +39,7 @@ app.add_typer(models.app, name="models")
 app.command("group")(group.group)
 app.command("leaks")(leaks.leaks)
 app.command("doctor")(doctor.doctor)
+app.command("tune")(tune.tune)
 app.command("sample")(sample.sample)
 app.command("render")(render_latents.render)
 

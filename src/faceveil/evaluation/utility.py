@@ -94,13 +94,13 @@ def labels_of(looks: Looks) -> dict[str, list[str | None]]:
     if not np.isfinite(read[:, 0]).any():
         return {}
     return {
-        "age": [_band(age, BANDS) for age in read[:, 0]],
+        "age": [band(age, BANDS) for age in read[:, 0]],
         "gender": [None if np.isnan(p) else "female" if p > 0.5 else "male" for p in read[:, 1]],
-        "skin tone": [_band(angle, TONES) for angle in read[:, 12]],
+        "skin tone": [band(angle, TONES) for angle in read[:, 12]],
     }
 
 
-def _band(value: float, bands: tuple[tuple[float, float, str], ...]) -> str | None:
+def band(value: float, bands: tuple[tuple[float, float, str], ...]) -> str | None:
     return next((name for low, high, name in bands if low <= value < high), None)
 
 

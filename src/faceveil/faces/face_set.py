@@ -1,6 +1,7 @@
 """FaceSet: the faces of a data set, aligned, as spaces and k-anonymous methods take them."""
 
-from dataclasses import dataclass
+from collections.abc import Hashable
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,9 @@ class FaceSet:
     points: NDArray[np.float32]  # N × 5 × 2, the five points in the crop's pixels
     meshes: NDArray[np.float32]  # N × 468 × 3, in the crop's pixels
     subjects: NDArray[np.int64]  # N; equal numbers are one person
+    known: dict[Hashable, NDArray[np.float32]] = field(
+        default_factory=dict, repr=False
+    )  # what spaces measured
 
     def __post_init__(self) -> None:
         count = len(self.crops)

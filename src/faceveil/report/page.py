@@ -117,7 +117,7 @@ def _attacks(results: Results) -> str:
     notes = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in used.items())
     took_part = any(one.used_by_method for one in results.attacks)
     return (
-        "<section><h2>Attacks</h2>" + _table(head, rows) + f"<dl class='notes'>{notes}</dl>"
+        "<section><h2>Attacks</h2>" + table(head, rows) + f"<dl class='notes'>{notes}</dl>"
         "<p class='note'>Rates in per cent with 95 % intervals by person. A photo in which no face is acquired is "
         "not found and never matches. FMR and FNMR at the recogniser's own threshold, over comparisons that took "
         "place; EER and AUC with failures counted. ° fewer than 30 events: only roughly known (Doddington)."
@@ -137,7 +137,7 @@ def _attack_row(one: AttackResult, is_worst: bool) -> tuple[str, list[str]]:
     return kind, cells
 
 
-def _table(head: Sequence[str], rows: Sequence[tuple[str, list[str]]]) -> str:
+def table(head: Sequence[str], rows: Sequence[tuple[str, list[str]]]) -> str:
     top = "".join(f"<th>{escape(name)}</th>" for name in head)
     body = "".join(
         f"<tr class='{kind}'>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
@@ -210,7 +210,7 @@ def _exposed(results: Results) -> str:
     return (
         f"<section><h2>Photos that give themselves away: {len(results.exposed):,}</h2>"
         "<p class='note'>Taken for their own original at a false-match rate of 0.1 %.</p>"
-        + _table(("photo", "person", "recognisers", ""), rows) + rest + "</section>"
+        + table(("photo", "person", "recognisers", ""), rows) + rest + "</section>"
     )  # fmt: skip
 
 
@@ -252,9 +252,9 @@ def _utility(results: Results) -> str:
         for name, entry in results.diversity.items()
     ]
     return (
-        "<section><h2>Utility</h2>" + _table(("figure", "value", ""), rows)
-        + "<div class='pair'><div><h3>Attributes in the set, %</h3>" + _table(("", "before", "after"), shares)
-        + "</div><div><h3>Identities seen</h3>" + _table(("recogniser", "before", "after", "%"), kinds)
+        "<section><h2>Utility</h2>" + table(("figure", "value", ""), rows)
+        + "<div class='pair'><div><h3>Attributes in the set, %</h3>" + table(("", "before", "after"), shares)
+        + "</div><div><h3>Identities seen</h3>" + table(("recogniser", "before", "after", "%"), kinds)
         + "</div></div></section>"
     )  # fmt: skip
 
@@ -292,7 +292,7 @@ def _clusters(results: Results) -> str:
         "1/k, %",
     )
     return (
-        "<section><h2>Set and groups (AnonFACES)</h2>" + _table(head, rows)
+        "<section><h2>Set and groups (AnonFACES)</h2>" + table(head, rows)
         + "<p class='note'>Re-identified: the original is below the recogniser's threshold of its own released face. "
         "Information loss: their mean distance. Groups: photos of several people that share a released face.</p>"
         "</section>"
@@ -314,7 +314,7 @@ def _protocol(results: Results) -> str:
     ]  # fmt: skip
     head = ("comparison", "recogniser", "accuracy, %", "pairs", "failed")
     note = "<p class='note'>Threshold of each fold from the other folds; 50 % is a guess.</p>"
-    return f"<section><h2>Pairs protocol</h2>{_table(head, rows)}{note}</section>"
+    return f"<section><h2>Pairs protocol</h2>{table(head, rows)}{note}</section>"
 
 
 def _groups(results: Results) -> str:
@@ -331,7 +331,7 @@ def _groups(results: Results) -> str:
         for one in results.groups
     ]  # fmt: skip
     head = ("attribute", "group", "people", "found, %", "original missed, %", "attributes lost, %")
-    return f"<section><h2>Per group</h2>{_table(head, rows)}<p class='note'>Found: by the worst attack.</p></section>"
+    return f"<section><h2>Per group</h2>{table(head, rows)}<p class='note'>Found: by the worst attack.</p></section>"
 
 
 def _not_covered(results: Results) -> str:

@@ -3,7 +3,7 @@
 A reading is a function of an aligned crop and its face; add one to READINGS and it can be chosen by its name.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -44,6 +44,11 @@ class AttributeSpace(Space):
             what = ", ".join(repr(name) for name in unknown) or "nothing"
             raise UsageError(f"no attribute {what}; choose from {', '.join(READINGS)}.")
         self.names = tuple(names)
+
+    @property
+    def key(self) -> Hashable:
+        """Measured once for a set."""
+        return ("attribute", self.names)
 
     @property
     def cards(self) -> tuple[str, ...]:

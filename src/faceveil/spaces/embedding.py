@@ -1,5 +1,6 @@
 """embedding: the vector in which a recogniser tells people apart."""
 
+from collections.abc import Hashable
 from typing import ClassVar
 
 import numpy as np
@@ -24,6 +25,11 @@ class EmbeddingSpace(Space):
     def network(self) -> Recognizer:
         """The recogniser itself, with its distance and threshold."""
         return recognizer(self.recognizer)
+
+    @property
+    def key(self) -> Hashable:
+        """Measured once for a set."""
+        return ("embedding", self.recognizer)
 
     @property
     def cards(self) -> tuple[str, ...]:

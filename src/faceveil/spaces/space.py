@@ -1,7 +1,7 @@
 """What a space is: it learns from a FaceSet what it must, and takes faces to vectors, some also back."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import ClassVar, Self
 
 import numpy as np
@@ -26,6 +26,19 @@ class Space(ABC):
 
     def encode(self, faces: FaceSet) -> Vectors:
         """N faces as N × d float32, a few at a time; a face's vector does not depend on its company."""
+        if self.key is not None and self.key in faces.known:
+            return faces.known[self.key].copy()
+        found = self._encode_all(faces)
+        if self.key is not None:
+            faces.known[self.key] = found.copy()
+        return found
+
+    @property
+    def key(self) -> Hashable:
+        """What two spaces that measure the same have in common; None: nothing is kept for the next one."""
+        return None
+
+    def _encode_all(self, faces: FaceSet) -> Vectors:
         out: Vectors | None = None
         for rows in batches(len(faces)):
             part = np.asarray(self._encode(faces.take(rows)), np.float32)
