@@ -5,7 +5,7 @@ nothing, so its far end is the k to take. The paper shows this on a figure and l
 one k to the next is flat if loss rises by less than half of what it rises on average over all k tried.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -39,14 +39,14 @@ def choose_k(trials: Sequence[Trial], max_risk: float | None = None) -> Choice:
             f"{best.found}. Try larger k, or more people, which narrows the interval.",
         )  # fmt: skip
     first = allowed[0]
-    end = _plateau_end(rows, first.k)
-    if end is None:
+    plateau = _plateau(rows, {row.k for row in allowed})
+    if plateau is None:
         return Choice(
             method, first.k,
             f"information loss rises steadily from k = {first.k} on, so every further k costs; "
             + ("this is the smallest k that keeps the limit." if max_risk is not None else "this is the smallest k."),
         )  # fmt: skip
-    start, stop = end
+    start, stop = plateau
     here, overall = _rise(start, stop), _rise(rows[0], rows[-1])
     return Choice(
         method, stop.k,
@@ -59,18 +59,23 @@ def _rise(start: Trial, stop: Trial) -> float:
     return stop.information_loss - start.information_loss
 
 
-def _plateau_end(rows: Sequence[Trial], least: int) -> tuple[Trial, Trial] | None:
-    """The first run of flat steps that ends at `least` or beyond: where it starts and where it ends."""
+def _plateau(rows: Sequence[Trial], allowed: Collection[int]) -> tuple[Trial, Trial] | None:
+    """The first run of flat steps with an allowed k beyond its start: that start, and the last allowed k in it."""
+    start = 0
+    best: tuple[Trial, Trial] | None = None
+    for index, flat in enumerate([*_flat_steps(rows), False]):
+        if flat and rows[index + 1].k in allowed:
+            best = rows[start], rows[index + 1]
+        if not flat:
+            if best is not None:
+                return best
+            start = index + 1
+    return best
+
+
+def _flat_steps(rows: Sequence[Trial]) -> list[bool]:
+    """Whether loss rises little, or not at all, from each k to the next."""
     if len(rows) < 3:
-        return None
+        return [False] * (len(rows) - 1)
     mean = _rise(rows[0], rows[-1]) / (rows[-1].k - rows[0].k)
-    flat = [_rise(a, b) / (b.k - a.k) < FLAT * max(mean, 0.0) or _rise(a, b) <= 0 for a, b in pairwise(rows)]
-    start = None
-    for index, is_flat in enumerate([*flat, False]):
-        if is_flat and start is None:
-            start = index
-        elif not is_flat and start is not None:
-            if rows[index].k >= least:
-                return rows[start], rows[index]
-            start = None
-    return None
+    return [_rise(a, b) / (b.k - a.k) < FLAT * max(mean, 0.0) or _rise(a, b) <= 0 for a, b in pairwise(rows)]
