@@ -57,4 +57,5 @@ def test_a_recommended_k_keeps_the_limit_and_is_in_the_reason(rows, limit):
     keeping = [row.k for row in trials if limit is None or row.found.high <= limit]
     assert (choice.k is None) == (not keeping)
     if choice.k is not None:
-        assert choice.k in keeping and f"k = {choice.k}" in choice.reason or f"to {choice.k}" in choice.reason
+        assert choice.k in keeping
+        assert f"k = {choice.k}" in choice.reason or f"to {choice.k}" in choice.reason

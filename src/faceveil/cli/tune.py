@@ -119,11 +119,12 @@ def _tree(faces: "FaceSet", choices: Sequence["Choice"]) -> tuple[str, str]:
     vectors = EmbeddingSpace(LOSS_BY).encode(faces)
     cuts = good_k(vectors)
     partition = group(vectors, k, "hierarchical", faces.subjects.tolist(), 0)
-    return (
-        f"Cutting the tree where half, and where nine in ten of the faces have company bounds a natural k between "
-        f"{cuts.k_min} and {cuts.k_max} (AnonFACES section 4.4).",
-        dendrogram(vectors, partition),
+    span = f"{cuts.k_min} to {cuts.k_max}" if cuts.k_max > cuts.k_min else str(cuts.k_min)
+    said = (
+        "The tree of the set, cut where half and where nine in ten of the faces have company, shows natural groups "
+        f"of {span} (AnonFACES section 4.4)."
     )
+    return said, dendrogram(vectors, partition)
 
 
 @contextmanager

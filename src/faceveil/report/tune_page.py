@@ -46,7 +46,7 @@ def _curves(trials: Sequence[Trial]) -> str:
         ("Fréchet distance (MobileNetV2)", "0 is equal", lambda row: row.frechet),
     ]  # fmt: skip
     charts = "".join(_chart(title, unit, trials, figure) for title, unit, figure in figures)
-    return f"<section><h2>Against k</h2><div class='charts'>{charts}</div></section>"
+    return f"<section><h2>Against k</h2><div class='curves'>{charts}</div></section>"
 
 
 def _chart(title: str, unit: str, trials: Sequence[Trial], figure: Figure) -> str:
