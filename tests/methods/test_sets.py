@@ -89,7 +89,9 @@ def test_k_same_pixel_is_the_plain_mean_of_its_people(releases, made_up_people):
     for number, picture in enumerate(release.crops):
         rows = np.flatnonzero(release.groups == number)
         people = np.unique(made_up_people.subjects[rows])
-        each = [made_up_people.crops[made_up_people.subjects == who].astype(float).mean(axis=0) for who in people]
+        each = [
+            made_up_people.crops[made_up_people.subjects == who].astype(float).mean(axis=0) for who in people
+        ]
         assert np.abs(np.mean(each, axis=0) - picture).max() <= 0.51
 
 

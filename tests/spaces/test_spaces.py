@@ -10,7 +10,14 @@ from faceveil.spaces.attribute import READINGS
 from faceveil.spaces.warp import Triangles
 
 DRAWING = [name for name, kind in SPACES.items() if issubclass(kind, SynthesisSpace)]
-LENGTH = {"pixel": 256 * 256 * 3, "eigen": 13, "mesh": 26, "latent": 23 * 512, "embedding": 128, "attribute": 11}
+LENGTH = {
+    "pixel": 256 * 256 * 3,
+    "eigen": 13,
+    "mesh": 26,
+    "latent": 23 * 512,
+    "embedding": 128,
+    "attribute": 11,
+}
 # Root mean square error of decode∘encode in grey values over the face of these people, with what a change of
 # rounding or of a network's last digits may add. All components of so few faces are kept, so eigen loses little;
 # mesh moves each face by a pixel or two to the place that all have in common; latent shows a like person.
@@ -124,7 +131,9 @@ def test_a_warp_follows_an_affine_map_exactly():
     points = np.vstack([corners, [[20, 20], [40, 30], [30, 50]]])
     matrix, shift = np.array([[0.8, 0.1], [-0.1, 0.7]]), np.array([5.0, 9.0])
     rows, columns = np.mgrid[:64, :64] + 0.5
-    ramp = np.stack([columns, rows, columns - rows], axis=-1).astype(np.float32)  # a picture of its own coordinates
+    ramp = np.stack([columns, rows, columns - rows], axis=-1).astype(
+        np.float32
+    )  # a picture of its own coordinates
     warped = Triangles.of(points).sampler(points, 64).sample(ramp, points @ matrix.T + shift)
     wanted = np.stack([columns, rows], axis=-1) @ matrix.T + shift
     assert np.abs(warped[..., :2] - wanted).max() < 0.05
