@@ -7,8 +7,8 @@ LFW (images/) is looked for in FACEVEIL_DATA/lfw or ../shared/data/lfw.
 loss    information loss (definition 3.2) of group means by embedding × grouper × k, in the judge's embedding, and
         how many groups are of one gender (as a classifier sees it)
 rank1   Table 1: 50 people per run, their faces replaced, the gallery one other photo of each of them and one photo of
-        everyone else; the judge took part neither in grouping nor in the loop. A probe is re-identified if the nearest
-        photo of the gallery is the other photo of the person, and matched if it is under the judge's threshold
+        everyone else; the judge took part neither in grouping nor in the loop. Re-identified: the nearest
+        photo of the gallery is the person's own. Matched: that photo is under the judge's threshold
 loop    the same people with and without the risk loop: groups with u = 0, and the loop's price in information loss
 """
 

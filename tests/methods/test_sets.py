@@ -226,11 +226,12 @@ def test_everyone_in_the_set_can_be_looked_at(made_up_people):
     assert set(release.reasons) == set(np.flatnonzero(release.groups < 0).tolist())
 
 
-def test_a_kept_pose_gives_each_member_a_picture_and_no_claim(made_up_people):
+@pytest.mark.parametrize("keep", ["pose", "expression"])
+def test_what_members_keep_gives_each_a_picture_and_no_claim(keep, made_up_people):
     some = made_up_people.take(np.arange(4))
-    keeping = method("anonfaces", k=4, keep="pose")
+    keeping = method("anonfaces", k=4, keep=keep)
     release = keeping.release(some, np.random.default_rng(0))
-    assert keeping.guarantee.kind == "none" and "pose" in keeping.guarantee.sentence
+    assert keeping.guarantee.kind == "none" and "keeps" in keeping.guarantee.sentence
     assert sorted(release.pictures.tolist()) == [0, 1, 2, 3] and (release.groups == 0).all()
 
 
