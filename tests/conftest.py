@@ -37,3 +37,31 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("needs the face data beside the project or at FACEVEIL_DATA")
     return folder
+
+
+@pytest.fixture(scope="session")
+def made_up_people():
+    """Twelve people who do not exist, as a FaceSet; persons 0 and 1 have a second photo."""
+    from faceveil.faces.crops import face_set
+    from faceveil.models.generator import Generator
+
+    generator = Generator()
+    codes = generator.mapping(generator.sample_z(12, np.random.default_rng(11)))
+    first = generator.truncate(codes, 0.8)
+    crops = generator.render(np.concatenate([first, generator.truncate(codes[:2], 0.65)]), 256)
+    return face_set(crops, np.array([*range(12), 0, 1]))
+
+
+@pytest.fixture(scope="session")
+def real_people(shared_data):
+    """Forty people of LFW as a FaceSet, one photo each."""
+    from faceveil.faces import align_ffhq, find_faces
+    from faceveil.faces.crops import face_set
+
+    crops = []
+    for person in sorted((shared_data / "lfw" / "images").iterdir())[:44]:
+        image = read_photo(sorted(person.iterdir())[0]).pixels
+        faces = find_faces(image)
+        if faces and len(crops) < 40:
+            crops.append(align_ffhq(faces[0], 256).crop(image))
+    return face_set(np.array(crops))

@@ -37,6 +37,7 @@ from faceveil.methods.sets import (
     seed_from,
     too_few,
 )
+from faceveil.models.directions import carry_over
 from faceveil.models.generator import cores
 from faceveil.models.mobilestylegan import SLOTS
 from faceveil.models.recognizers import RECOGNIZERS
@@ -46,12 +47,13 @@ from faceveil.spaces.embedding import DEFAULT as DEFAULT_RECOGNIZER
 from faceveil.spaces.embedding import EmbeddingSpace
 from faceveil.spaces.latent import LatentSpace
 
-Keep = Literal["none", "pose", "background"]
+Keep = Literal["none", "expression", "pose", "background"]
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 STRANGERS = 3  # people who do not exist, towards whom a mix at risk may move
 RARE = 1e-4  # the false-match rate at which the rest of the set is compared, if it is
-POSE_SLOTS = 4  # the coarsest of W+: pose and the head's outline
+MARGIN = 0.05  # of the threshold: pasting and compression move a face a little
+KEPT = {"pose": "where the own head looks", "expression": "the own smile and the opening of the own mouth"}
 
 
 @dataclass(frozen=True)
@@ -91,12 +93,12 @@ class AnonFaces:
     @property
     def guarantee(self) -> Guarantee:
         """k, unless members keep something of their own."""
-        if self.keep != "pose":
+        if self.keep not in KEPT:
             return k_anonymity(self.k)
         return Guarantee(
             "none",
-            f"No guarantee: at least {self.k} people share an identity, but each keeps the pose and outline of the "
-            "own head, so no two faces are the same and k-anonymity is not claimed.",
+            f"No guarantee: at least {self.k} people share an identity, but each keeps {KEPT[self.keep]}, so no two "
+            "faces are the same and k-anonymity is not claimed.",
         )
 
     @property
@@ -120,7 +122,7 @@ class AnonFaces:
         every = np.arange(len(faces))
         done = run.mix_groups(every, rng)
         failed = _rows_of(done, safe=False)
-        if len(failed) and people_in(faces.take(failed)) >= self.k:
+        if len(failed) and people_in(faces.subjects[failed]) >= self.k:
             # The same groups again would fail again, so those who failed are dealt anew.
             done = [one for one in done if one.mix.safe] + run.mix_groups(failed, rng, "random")
         return run.release(done)
@@ -194,7 +196,7 @@ class _Run:
         crops = self.latent.decode(latent[None])
         drawn = face_set(crops)
         margins = [self._margins(space, known, drawn, rows) for space, known in self.watchers]
-        nobody = np.full(people_in(self.faces.take(rows)), np.inf, np.float32)
+        nobody = np.full(people_in(self.faces.subjects[rows]), np.inf, np.float32)
         return Assessed(np.min(margins, axis=0) if margins else nobody, crops[0])
 
     def _margins(self, space: EmbeddingSpace, known: Floats, drawn: FaceSet, rows: Ints) -> Floats:
@@ -202,7 +204,7 @@ class _Run:
         network = space.network
         seen = space.encode(drawn)
         members = _worst(
-            network.distance(known[rows], seen) / network.threshold - 1, self.faces.subjects[rows]
+            network.distance(known[rows], seen) / network.threshold - 1 - MARGIN, self.faces.subjects[rows]
         )
         if not self.method.everyone:
             return members
@@ -232,13 +234,14 @@ class _Run:
         )  # fmt: skip
 
     def _pictures(self, one: _Group) -> list[NDArray[np.uint8]]:
-        """The group's picture; with pose kept, one for each face."""
-        if self.method.keep != "pose":
+        """The group's picture; with pose or expression kept, one for each face."""
+        keep = self.method.keep
+        if keep != "pose" and keep != "expression":
             return [one.mix.assessed.picture]
         own = self.latent.encode(self.faces.take(one.rows)).reshape(len(one.rows), SLOTS, -1)
-        codes = np.repeat(one.mix.latent.reshape(1, SLOTS, -1), len(own), axis=0)
-        codes[:, :POSE_SLOTS] = own[:, :POSE_SLOTS]
-        return list(self.latent.decode(codes.reshape(len(own), -1)))
+        code = one.mix.latent.reshape(SLOTS, -1)
+        codes = np.array([carry_over(keep, code, mine).ravel() for mine in own])
+        return list(self.latent.decode(codes))
 
     def _reason(self, one: _Group) -> str:
         left = int(one.mix.assessed.at_risk.sum())

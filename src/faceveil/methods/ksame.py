@@ -31,6 +31,7 @@ from faceveil.methods.sets import (
     draw_means,
     k_anonymity,
     mean_face,
+    no_crops,
     one_each,
     people_in,
     seed_from,
@@ -119,7 +120,7 @@ class KSame:
     def parameters(self) -> dict[str, object]:
         """What a reader needs to repeat it."""
         if self.gallery is not None:
-            return {"k": self.k, "neighbours": f"from a gallery of {people_in(self.gallery)} people"}
+            return {"k": self.k, "neighbours": f"from a gallery of {people_in(self.gallery.subjects)} people"}
         default = PartialStart.id if self.random_start else "ksame"
         return {"k": self.k, "grouper": self.grouper or default}
 
@@ -131,9 +132,10 @@ class KSame:
 
     def with_gallery(self, gallery: FaceSet) -> "KSame":
         """The same method with neighbours from a gallery; it claims nothing."""
-        if people_in(gallery) < self.k:
+        people = people_in(gallery.subjects)
+        if people < self.k:
             raise UsageError(
-                f"{self.id}: k={self.k} needs a gallery of {self.k} people or more; it shows {people_in(gallery)}."
+                f"{self.id}: k={self.k} needs a gallery of {self.k} people or more; it shows {people}."
             )
         return replace(self, gallery=gallery)
 
@@ -147,7 +149,7 @@ class KSame:
         here, drawn = self._spaces(faces)
         vectors = here.encode(faces)
         partition = self._partition(vectors, faces, rng)
-        loss = {"information_loss": partition.information_loss(vectors)}
+        loss = {"loss_in_group_space": partition.information_loss(vectors)}
         return shared(partition, draw_means(drawn, faces, partition), figures=loss)
 
     def _spaces(self, faces: FaceSet) -> tuple[Space, SynthesisSpace]:
@@ -177,7 +179,7 @@ class KSame:
             crops.append(drawn.decode(mean_face(drawn, members))[0])
         alone = np.arange(len(faces))
         note = "Neighbours come from a gallery and overlap: k is a setting here and not a claim."
-        return Release(alone, alone.copy(), np.array(crops, np.uint8), notes=(note,))
+        return Release(alone, alone.copy(), np.array(crops, np.uint8) if crops else no_crops(), notes=(note,))
 
 
 K_SAME = {

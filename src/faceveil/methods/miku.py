@@ -84,7 +84,7 @@ class Miku:
             vectors, self.k, "mondrian", faces.subjects.tolist(), seed_from(rng), dimensions=self.n_s
         )
         drawn = self._synthesis_space().fit(faces)
-        loss = {"information_loss": partition.information_loss(vectors)}
+        loss = {"loss_in_group_space": partition.information_loss(vectors)}
         return shared(partition, draw_means(drawn, faces, partition), figures=loss)
 
     def _group_space(self) -> Space:

@@ -37,14 +37,14 @@ def k_anonymity(k: int) -> Guarantee:
     )
 
 
-def people_in(faces: FaceSet) -> int:
-    """How many different people a set shows."""
-    return len(np.unique(faces.subjects))
+def people_in(subjects: NDArray[np.int64]) -> int:
+    """How many different people there are."""
+    return len(np.unique(subjects))
 
 
 def too_few(faces: FaceSet, k: int) -> Release | None:
     """The refusal of every face where there are fewer than k people; None where there are enough."""
-    people = people_in(faces)
+    people = people_in(faces.subjects)
     if people >= k:
         return None
     shown = "1 person" if people == 1 else f"{people} people"

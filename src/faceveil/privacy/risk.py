@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float32]
 LEAST = 0.25  # of the mean weight
 STEPS = (0.15, 0.3, 0.45, 0.6, 0.75)  # shares of a stranger
+PATIENCE = 2  # rounds without progress after which lowering weights is given up
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +83,8 @@ def lower_weights(
         if best is None or _badness(now) < _badness(best):
             best = now
         lowered = np.where(risk, np.maximum(weights - beta, np.minimum(weights, LEAST)), weights)
-        if now.safe or risk.all() or np.array_equal(lowered, weights):
+        stuck = risk.all() or np.array_equal(lowered, weights) or turn - best.rounds >= PATIENCE
+        if now.safe or stuck:
             break
         weights = lowered
     assert best is not None

@@ -12,7 +12,8 @@ MOST_FITTED = 2000  # faces from which components are learned; more would add ti
 
 @dataclass(frozen=True, eq=False)
 class Components:
-    """A mean and unit axes, by falling variance."""
+    """A mean and unit axes, by falling variance. Rows are taken one at a time: the sums of a matrix product
+    depend on how many rows it has, and a face's numbers must not depend on its company."""
 
     mean: Floats
     axes: Floats  # c × d
@@ -20,11 +21,11 @@ class Components:
 
     def project(self, rows: Floats) -> Floats:
         """d numbers to c."""
-        return np.asarray((rows - self.mean) @ self.axes.T, np.float32)
+        return np.array([self.axes @ (row - self.mean) for row in rows], np.float32)
 
     def restore(self, coordinates: Floats) -> Floats:
         """c numbers back to d."""
-        return np.asarray(self.mean + coordinates @ self.axes, np.float32)
+        return np.array([self.mean + row @ self.axes for row in coordinates], np.float32)
 
 
 def principal_components(

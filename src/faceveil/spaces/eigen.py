@@ -48,8 +48,7 @@ class EigenSpace(SynthesisSpace):
         return self
 
     def _encode(self, faces: FaceSet) -> Vectors:
-        # One at a time: the sums of a matrix product depend on how many rows it has.
-        return np.concatenate([self.eigenfaces_.project(row[None]) for row in self._rows(faces)])
+        return self.eigenfaces_.project(self._rows(faces))
 
     def decode(self, vectors: Vectors) -> Crops:
         """Eigenfaces added up, in place of the mask; around it the set's average."""

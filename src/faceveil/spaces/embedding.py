@@ -10,7 +10,7 @@ from faceveil.faces.align import similarity
 from faceveil.models.recognizers import TEMPLATES, Recognizer, recognizer
 from faceveil.spaces.space import Crops, Space, Vectors
 
-DEFAULT = "mobilefacenet.facesdk"
+DEFAULT = "dlib-resnet.v1"  # groups people of like age and gender better than the others (docs/methods/anonfaces.md)
 
 
 class EmbeddingSpace(Space):

@@ -81,11 +81,8 @@ class MeshSpace(SynthesisSpace):
         return self
 
     def _encode(self, faces: FaceSet) -> Vectors:
-        # One at a time: the sums of a matrix product depend on how many rows it has.
-        rows = [faces.take(np.array([row])) for row in range(len(faces))]
-        shapes = [self.shape_.project(self._shapes(one.meshes)) * self.weight_ for one in rows]
-        textures = [self.texture_.project(self._textures(one)) for one in rows]
-        return np.hstack([np.concatenate(shapes), np.concatenate(textures)])
+        shapes = self.shape_.project(self._shapes(faces.meshes)) * self.weight_
+        return np.hstack([shapes, self.texture_.project(self._textures(faces))])
 
     def decode(self, vectors: Vectors) -> Crops:
         """Restore shape and texture, and lay the texture out by the shape."""

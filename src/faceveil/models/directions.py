@@ -1,0 +1,31 @@
+"""Directions of W+ along which a face turns or smiles (made by training/directions.py).
+
+    carried = carry_over("pose", mix, own)     # the mix, looking where `own` looks
+
+Only the few numbers that a direction reads (yaw and pitch; smile and opening of the mouth) pass from one code to
+the other.
+"""
+
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from faceveil.models.mobilestylegan import Floats
+
+DATA = Path(__file__).with_name("data") / "directions.npz"
+Direction = Literal["pose", "expression"]
+
+
+def carry_over(name: Direction, code: Floats, own: Floats) -> Floats:
+    """The W+ `code` (23 × 512), changed until it reads as `own` does along this direction."""
+    read, move = _direction(name)
+    gap = np.tensordot(read, own - code, 2)
+    return np.asarray(code + np.tensordot(gap, move, 1), np.float32)
+
+
+@cache
+def _direction(name: Direction) -> tuple[Floats, Floats]:
+    with np.load(DATA) as stored:
+        return stored[f"{name}.read"].astype(np.float32), stored[f"{name}.move"].astype(np.float32)

@@ -1,0 +1,250 @@
+"""One law for all methods on whole sets: k people behind each face, identical bytes, nothing lost in silence."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from faceveil.errors import UsageError
+from faceveil.faces import FaceSet
+from faceveil.methods import METHODS, SetMethod, method
+from faceveil.methods.ksame import NEAR, PartialStart, under_threshold
+from faceveil.methods.miku import CONFERENCE
+from faceveil.privacy.criteria import KAnonymity
+from faceveil.spaces import space
+from faceveil.spaces.embedding import EmbeddingSpace
+
+SETS = [name for name, one in METHODS.items() if isinstance(one, SetMethod)]
+RANDOM = ["anonfaces"]  # random even where the groups are the same
+
+
+def run(name, faces, seed=0, **options):
+    return method(name, **options).release(faces, np.random.default_rng(seed))
+
+
+@pytest.fixture(scope="module")
+def releases(made_up_people):
+    return {name: run(name, made_up_people, k=3) for name in SETS}
+
+
+def test_the_papers_methods_are_there():
+    assert SETS == ["k-same-pixel", "k-same-eigen", "k-same-partial-m", "k-same-m", "miku", "anonfaces"]
+
+
+@pytest.mark.parametrize("name", SETS)
+class TestEverySetMethod:
+    def test_puts_k_people_behind_every_face(self, name, releases, made_up_people):
+        release = releases[name]
+        assert KAnonymity(3, made_up_people.subjects.tolist()).judge(release.groups).holds
+        assert (release.groups >= 0).any()
+
+    def test_gives_all_members_of_a_group_one_picture_and_no_picture_to_two_groups(self, name, releases):
+        release = releases[name]
+        released = release.groups >= 0
+        pairs = set(zip(release.groups[released].tolist(), release.pictures[released].tolist(), strict=True))
+        assert len(pairs) == len(np.unique(release.groups[released])) == len(release.crops)
+        assert release.crops.shape[1:] == (256, 256, 3) and release.crops.dtype == np.uint8
+
+    def test_says_why_a_face_is_not_released(self, name, releases):
+        release = releases[name]
+        assert set(release.reasons) == set(np.flatnonzero(release.groups < 0).tolist())
+        assert (release.pictures[release.groups < 0] == -1).all()
+
+    def test_keeps_the_photos_of_a_person_together(self, name, releases):
+        groups = releases[name].groups
+        assert groups[0] == groups[12] and groups[1] == groups[13]
+
+    def test_repeats_its_bytes_for_a_seed(self, name, releases, made_up_people):
+        again = run(name, made_up_people, k=3)
+        assert np.array_equal(again.groups, releases[name].groups)
+        assert np.array_equal(again.crops, releases[name].crops)
+
+    def test_releases_no_original(self, name, releases, made_up_people):
+        originals = {crop.tobytes() for crop in made_up_people.crops}
+        assert not any(crop.tobytes() in originals for crop in releases[name].crops)
+
+    def test_refuses_every_face_of_fewer_than_k_people(self, name, made_up_people):
+        few = made_up_people.take(np.array([0, 12, 1, 13]))  # four photos of two people
+        release = run(name, few, k=3)
+        assert (release.groups == -1).all() and len(release.crops) == 0
+        assert release.reasons == dict.fromkeys(
+            range(4), "k=3 needs at least 3 people; this set shows 2 people. Lower k or add photos."
+        )
+
+    def test_claims_k(self, name):
+        claim = method(name, k=7).guarantee
+        assert claim.kind == "k-anonymity" and claim.k == 7
+
+    def test_refuses_a_group_of_one(self, name):
+        with pytest.raises(UsageError, match="2 or more"):
+            method(name, k=1)
+
+    def test_publishes_what_it_was_set_to(self, name):
+        assert method(name, k=4).parameters["k"] == 4
+        assert not any("seed" in key for key in METHODS[name].parameters)
+
+
+def test_k_same_pixel_is_the_plain_mean_of_its_people(releases, made_up_people):
+    release = releases["k-same-pixel"]
+    for number, picture in enumerate(release.crops):
+        rows = np.flatnonzero(release.groups == number)
+        people = np.unique(made_up_people.subjects[rows])
+        each = [
+            made_up_people.crops[made_up_people.subjects == who].astype(float).mean(axis=0) for who in people
+        ]
+        assert np.abs(np.mean(each, axis=0) - picture).max() <= 0.51
+
+
+def test_k_same_eigen_shows_the_mean_of_the_projections(made_up_people):
+    """An independent oracle: project the plain mean, since projection is linear."""
+    one_photo = made_up_people.take(np.arange(12))
+    release = run("k-same-eigen", one_photo, k=4)
+    eigen = space("eigen").fit(one_photo)
+    for number, picture in enumerate(release.crops):
+        rows = np.flatnonzero(release.groups == number)
+        mean = eigen.decode(eigen.encode(one_photo)[rows].mean(axis=0, keepdims=True))[0]
+        assert np.abs(mean.astype(int) - picture).max() <= 1
+
+
+def test_a_gallery_gives_neighbours_and_claims_nothing(made_up_people):
+    faces, gallery = made_up_people.take(np.arange(3)), made_up_people.take(np.arange(2, 14))
+    for name in ("k-same-pixel", "k-same-partial-m"):
+        with_gallery = method(name, k=4).with_gallery(gallery)
+        release = with_gallery.release(faces, np.random.default_rng(0))
+        assert with_gallery.guarantee.kind == "none" and "gallery" in with_gallery.guarantee.sentence
+        assert len(release.crops) == 3 and "not a claim" in release.notes[0]
+
+
+def test_a_gallery_of_one_neighbour_gives_that_neighbour(made_up_people):
+    """k = 2 of a gallery with two people is their mean, whoever asks."""
+    pair = made_up_people.take(np.array([4, 9]))
+    release = (
+        method("k-same-pixel", k=2)
+        .with_gallery(pair)
+        .release(made_up_people.take(np.arange(2)), np.random.default_rng(0))
+    )
+    mean = pair.crops.astype(float).mean(axis=0)
+    assert all(np.abs(crop - mean).max() <= 0.51 for crop in release.crops)
+
+
+def test_a_gallery_with_too_few_people_is_refused(made_up_people):
+    with pytest.raises(UsageError, match="gallery of 5"):
+        method("k-same-m", k=5).with_gallery(made_up_people.take(np.array([0, 12, 1])))
+
+
+def test_a_partial_start_lies_under_the_threshold():
+    rows = np.random.default_rng(0).normal(size=(50, 2))
+    near = under_threshold(rows, rows[3])
+    far = np.linalg.norm(rows - rows[3], axis=1)
+    assert 3 in near and far[near].max() <= NEAR * far.max() < np.delete(far, near).min()
+
+
+def test_partial_starts_make_a_partition_and_differ_from_plain_starts():
+    rows = np.random.default_rng(1).normal(size=(60, 2))
+    one = PartialStart(4, seed=1).fit(rows).partition_
+    assert one.people.min() >= 4 and one.sizes.sum() == 60
+    assert PartialStart(4, seed=2).fit(rows).partition_ != one
+
+
+@pytest.mark.parametrize("group_map", ["direct", "latent", "attribute"])
+@pytest.mark.parametrize("synthesis_map", ["direct", "latent"])
+def test_every_pair_of_mikus_maps_works(group_map, synthesis_map, made_up_people):
+    some = made_up_people.take(np.arange(6))
+    release = run("miku", some, k=3, group_map=group_map, synthesis_map=synthesis_map, n_s=8)
+    assert KAnonymity(3).judge(release.groups).holds and len(release.crops) == 2
+
+
+def test_mikus_conference_form_halves_the_latents_at_the_widest_dimension(made_up_people):
+    some = made_up_people.take(np.arange(12))
+    release = replace(CONFERENCE, k=6, n_s=23 * 512).release(some, np.random.default_rng(0))
+    codes = space("latent").encode(some)
+    widest = np.argmax(codes.max(axis=0) - codes.min(axis=0))
+    lower = np.argsort(codes[:, widest])[:6]
+    assert len(np.unique(release.groups[lower])) == 1 and len(release.crops) == 2
+    drawn = space("latent").decode(codes[lower].mean(axis=0, keepdims=True))[0]
+    assert np.abs(drawn.astype(int) - release.crops[release.groups[lower[0]]]).max() <= 1
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("miku", {"group_map": "sound"}),
+        ("miku", {"synthesis_map": "attribute"}),  # its Table 3 says no
+        ("miku", {"n_s": 0}),
+        ("anonfaces", {"keep": "name"}),
+        ("anonfaces", {"grouper": "luck"}),
+        ("anonfaces", {"recognizers": ("nobody",)}),
+        ("anonfaces", {"delta": 1.0}),
+        ("anonfaces", {"beta": 0.0}),
+        ("k-same-m", {"grouper": "luck"}),
+        ("k-same-m", {"budget": 3}),
+    ],
+)
+def test_what_a_method_cannot_do_is_refused(name, wrong):
+    with pytest.raises(UsageError):
+        method(name, **wrong)
+
+
+@pytest.mark.parametrize("name", RANDOM)
+def test_without_a_seed_the_same_groups_give_another_face(name, made_up_people):
+    few = made_up_people.take(np.arange(3))  # one group, whatever is drawn
+    secret = [method(name, k=3).release(few, np.random.default_rng()) for _ in range(2)]
+    assert not np.array_equal(secret[0].crops, secret[1].crops)
+
+
+def matches(crops, faces: FaceSet, name: str):
+    """Which original each crop is taken for, by code of the recogniser alone."""
+    from faceveil.faces.crops import face_set
+
+    watcher = EmbeddingSpace(name)
+    return watcher.network.matches(watcher.encode(face_set(crops))[:, None], watcher.encode(faces)[None])
+
+
+@pytest.mark.parametrize("name", ["mobilenet.facelib", "dlib-resnet.v1", "mobilefacenet.facesdk"])
+def test_no_recogniser_takes_a_released_face_for_a_member(name, releases, made_up_people):
+    release = releases["anonfaces"]
+    taken = matches(release.crops, made_up_people, name)
+    for number in range(len(release.crops)):
+        assert not taken[number, release.groups == number].any()
+
+
+def test_what_stays_at_risk_is_refused_with_its_reason(made_up_people, monkeypatch):
+    """With a threshold that nobody can pass, nothing may be released."""
+    from faceveil.models.recognizers import DlibResnet
+
+    monkeypatch.setattr(DlibResnet, "threshold", 100.0)
+    few = made_up_people.take(np.arange(4))
+    release = run("anonfaces", few, k=2, recognizers=("dlib-resnet.v1",), budget=1)
+    assert (release.groups == -1).all() and len(release.crops) == 0
+    assert all("still recognised" in release.reasons[row] for row in range(4))
+    assert release.figures["groups_safe"] == 0
+
+
+def test_everyone_in_the_set_can_be_looked_at(made_up_people):
+    some = made_up_people.take(np.arange(6))
+    release = run("anonfaces", some, k=3, everyone=True, recognizers=("mobilefacenet.facesdk",))
+    assert set(release.reasons) == set(np.flatnonzero(release.groups < 0).tolist())
+
+
+@pytest.mark.parametrize("keep", ["pose", "expression"])
+def test_what_members_keep_gives_each_a_picture_and_no_claim(keep, made_up_people):
+    some = made_up_people.take(np.arange(4))
+    keeping = method("anonfaces", k=4, keep=keep)
+    release = keeping.release(some, np.random.default_rng(0))
+    assert keeping.guarantee.kind == "none" and "keeps" in keeping.guarantee.sentence
+    assert sorted(release.pictures.tolist()) == [0, 1, 2, 3] and (release.groups == 0).all()
+
+
+def test_a_kept_background_concerns_pasting_only(made_up_people):
+    some = made_up_people.take(np.arange(4))
+    plain, kept = (run("anonfaces", some, k=4, keep=keep) for keep in ("none", "background"))
+    assert np.array_equal(plain.crops, kept.crops)
+    assert method("anonfaces", keep="background").guarantee.kind == "k-anonymity"
+
+
+def test_real_people_are_never_recognised_by_who_watched(real_people):
+    release = run("anonfaces", real_people, k=5)
+    assert release.figures["groups_safe"] >= 0.99 or (release.groups == -1).any()
+    taken = matches(release.crops, real_people, "dlib-resnet.v1")
+    for number in range(len(release.crops)):
+        assert not taken[number, release.groups == number].any()
