@@ -20,6 +20,7 @@ from faceveil.cli import (
     models,
     render_latents,
     sample,
+    verify,
 )
 
 app = typer.Typer(
@@ -33,6 +34,7 @@ app = typer.Typer(
 app.command("anonymize")(anonymize.anonymize)
 app.command("evaluate")(evaluate.evaluate)
 app.command("certify")(certify.certify)
+app.command("verify")(verify.verify)
 app.command("methods")(methods.methods)
 app.add_typer(models.app, name="models")
 app.command("group")(group.group)

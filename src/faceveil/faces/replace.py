@@ -4,7 +4,7 @@ The picture covers the member's whole face and `INNER`, the middle of the crop, 
 who get the same picture show the same face up to resampling. Only around that does it fade into the photo.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import cv2
 import numpy as np
@@ -18,10 +18,13 @@ from faceveil.faces.regions import Region, whole_face
 # The face in an FFHQ crop, in parts of its side: medians over 60 faces, of the mesh's oval and the detector's box.
 INNER_CENTRE, INNER_RADII = (0.5, 0.586), (0.25, 0.312)
 BOX_CENTRE, BOX_WIDTH = (0.51, 0.556), 0.547
+COVER_RADII = (0.42, 0.5)  # how far a replaced face can reach over another
+CHECKABLE = 0.1  # of the inner face that must be seen for a comparison
 FADE = 0.035  # of the crop's side: how far the picture fades out beyond the face
-# A face found in the result is a replaced one if its middle and its size agree this far (105 faces that were put
-# in: middles within 0.09 but for one of 0.19, a small face tilted by 42°; sizes 0.74 to 1.38).
-NEAR, SIZES = 0.3, (0.5, 2.0)
+# A face found in the result is a replaced one if its middle is this near and it is not larger by this much (105
+# faces that were put in: middles within 0.09 but for one of 0.19, small and tilted by 42°; sizes 0.74 to 1.38).
+# A detector may also see a small face in a part of a large one: there, all that is nearer still is replaced.
+NEAR, NEAR_IF_SMALL, SMALL, LARGEST = 0.3, 0.2, 0.5, 2.0
 
 
 def inner_mask(size: int) -> NDArray[np.uint8]:
@@ -47,7 +50,7 @@ def is_replaced(face: Face, places: Iterable[Alignment]) -> bool:
     for place in places:
         off = place.points_to_crop(face.centre) / place.size - BOX_CENTRE
         ratio = face.size_wh[0] * place.zoom / place.size / BOX_WIDTH
-        if np.hypot(*off) <= NEAR and SIZES[0] <= ratio <= SIZES[1]:
+        if np.hypot(*off) <= (NEAR if ratio >= SMALL else NEAR_IF_SMALL) and ratio <= LARGEST:
             return True
     return False
 
@@ -100,3 +103,26 @@ def _patch(picture: Image, alignment: Alignment, where: Region) -> Image:
     matrix[:, 2] += matrix[:, :2] @ [where.left, where.top] + pad
     local = Alignment(matrix, wide.shape[0])
     return local.place(np.asarray(wide, np.uint8), (where.mask.shape[1], where.mask.shape[0]))
+
+
+def visible_inner(
+    places: Sequence[Alignment], size_wh: tuple[int, int], size: int
+) -> list[NDArray[np.bool_]]:
+    """For each replaced face, in the order of replacing, the middle of its crop that can be seen in the photo:
+    what lies in the frame and under no face that was put in later."""
+    rows, columns = np.mgrid[:size, :size] + 0.5
+    inner = inner_mask(size) > 0
+    seen = []
+    for number, place in enumerate(places):
+        at = place.resized(size).points_to_photo(np.stack([columns, rows], axis=-1))
+        visible = inner & (at >= 1).all(axis=-1) & (at <= np.array(size_wh) - 1).all(axis=-1)
+        for later in places[number + 1 :]:
+            off = (later.points_to_crop(at) / later.size - INNER_CENTRE) / COVER_RADII
+            visible &= np.hypot(off[..., 0], off[..., 1]) > 1
+        seen.append(visible)
+    return seen
+
+
+def is_checkable(visible: NDArray[np.bool_]) -> bool:
+    """Whether enough of a replaced face can be seen to compare it with others of its group."""
+    return bool(visible.sum() >= CHECKABLE * (inner_mask(len(visible)) > 0).sum())
