@@ -26,13 +26,14 @@ def crowd_made(tmp_path_factory: pytest.TempPathFactory, examples: Path) -> Path
     """Six people in eight photos with eleven faces, and a photo without a face."""
     folder = tmp_path_factory.mktemp("made") / "crowd"
     (folder / "sub").mkdir(parents=True)
-    for number in range(1, 7):
-        shutil.copy(examples / f"portrait-{number}.jpg", folder / f"single-{number}.jpg")
     people = [read_photo(examples / f"portrait-{number}.jpg").pixels for number in range(1, 7)]
+    people = [cv2.resize(person, (256, 256), interpolation=cv2.INTER_AREA) for person in people]
+    for number, person in enumerate(people, 1):
+        write_photo(Photo(person), folder / f"single-{number}.jpg")
     write_photo(Photo(np.hstack([people[0], people[1]])), folder / "sub" / "two.png")
-    smaller = [cv2.resize(person, (200, 200), interpolation=cv2.INTER_AREA) for person in people[2:5]]
+    smaller = [cv2.resize(person, (128, 128), interpolation=cv2.INTER_AREA) for person in people[2:5]]
     write_photo(Photo(np.hstack(smaller)), folder / "sub" / "three.png")
-    sky = np.repeat(np.linspace(90, 220, 160).astype(np.uint8)[:, None, None], 240, axis=1).repeat(3, axis=2)
+    sky = np.repeat(np.linspace(90, 220, 96).astype(np.uint8)[:, None, None], 128, axis=1).repeat(3, axis=2)
     write_photo(Photo(sky), folder / "view.png")
     return folder
 
