@@ -106,6 +106,30 @@ def test_outputs_carry_nothing_besides_pixels(tmp_path, examples):
     assert b"2020:01:01" in kept and b"who this is" not in kept
 
 
+def test_keeping_some_metadata_lets_nothing_else_out(tmp_path, examples, monkeypatch):
+    """A writer that lets a comment slip in is caught by the scan, whether or not metadata is kept."""
+    from faceveil.photos.write import encode_photo
+    from faceveil.pipeline import work
+
+    source = tmp_path / "photo.jpg"
+    exif = Image.Exif()
+    exif[0x0132] = "2020:01:01 00:00:00"
+    Image.open(examples / "portrait-1.jpg").resize((256, 256)).save(source, exif=exif)
+
+    def careless(photo, format):
+        data = encode_photo(photo, format)
+        return data[:2] + b"\xff\xfe\x00\x08secret" + data[2:]
+
+    for keep in ((), ("DateTime",)):
+        whole = anonymize(source, tmp_path / f"whole-{len(keep)}.jpg", settings=Settings(keep=keep))
+        assert whole.exit_code == 0
+        with monkeypatch.context() as patch:
+            patch.setattr(work, "encode_photo", careless)
+            summary = anonymize(source, tmp_path / f"out-{len(keep)}.jpg", settings=Settings(keep=keep))
+        assert "JPEG comment" in summary.quarantined[0].reason
+        assert not (tmp_path / f"out-{len(keep)}.jpg").exists()
+
+
 BROKEN = {
     "empty.jpg": b"",
     "text.png": b"this is no picture",

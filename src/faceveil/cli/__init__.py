@@ -21,6 +21,7 @@ from faceveil.cli import (
     render_latents,
     sample,
     tune,
+    verify,
 )
 
 app = typer.Typer(
@@ -34,6 +35,7 @@ app = typer.Typer(
 app.command("anonymize")(anonymize.anonymize)
 app.command("evaluate")(evaluate.evaluate)
 app.command("certify")(certify.certify)
+app.command("verify")(verify.verify)
 app.command("methods")(methods.methods)
 app.add_typer(models.app, name="models")
 app.command("group")(group.group)

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -52,5 +52,24 @@ def download_bar() -> Iterator["Progress | None"]:
             if task == -1:
                 task = tasks[name] = bars.add_task(name, total=total)
             bars.update(task, completed=done)
+
+        yield progress
+
+
+@contextmanager
+def stage_bars(total: int) -> Iterator[Callable[[str], None]]:
+    """A function to call with the name of a stage for each photo done; it draws a bar per stage on a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    console = Console(stderr=True)
+    tasks: dict[str, TaskID] = {}
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+
+        def progress(stage: str) -> None:
+            if stage not in tasks:
+                tasks[stage] = bar.add_task(stage, total=1 if stage == "grouping" else total)
+            bar.advance(tasks[stage])
 
         yield progress

@@ -80,7 +80,7 @@ def eye_band(face: Face, image: Image) -> Region:
     corners = [
         middle + sx * 1.1 * along + sy * 0.4 * across for sx, sy in ((-1, -1), (1, -1), (1, 1), (-1, 1))
     ]
-    return _polygon([np.array(corners)], image)
+    return polygon([np.array(corners)], image)
 
 
 def face_shape(face: Face, image: Image) -> Region:
@@ -88,13 +88,13 @@ def face_shape(face: Face, image: Image) -> Region:
     outlines = [_ellipse(face)]
     if face.mesh is not None and (face.presence or 0) >= SURE:
         outlines.append(_widened_oval(face))
-    return _polygon(outlines, image)
+    return polygon(outlines, image)
 
 
 def whole_face(face: Face, image: Image) -> Region:
     """The face from hairline to chin as the mesh outlines it, widened; less sure than `face_shape`, and closer."""
     sure = face.mesh is not None and (face.presence or 0) >= SURE
-    return _polygon([_widened_oval(face) if sure else _ellipse(face)], image)
+    return polygon([_widened_oval(face) if sure else _ellipse(face)], image)
 
 
 def _ellipse(face: Face) -> Floats:
@@ -106,40 +106,52 @@ def _ellipse(face: Face) -> Floats:
     return np.asarray(rotated + face.centre)
 
 
-def _widened_oval(face: Face) -> Floats:
+def _raised_oval(face: Face) -> Floats:
+    """The mesh's outline, from the chin to the hairline."""
     assert face.mesh is not None
     outline = face.mesh[OVAL, :2]
     down = face.mesh[152, :2] - face.mesh[10, :2]
-    height = float(np.hypot(*down))
-    upper = np.clip((outline.mean(axis=0) - outline) @ down / height**2, 0, None)[:, None] * 2  # 1 at the top
-    raised = outline - np.minimum(upper, 1) * FOREHEAD * down
+    upper = np.clip((outline.mean(axis=0) - outline) @ down / float(down @ down), 0, None)[:, None] * 2
+    return np.asarray(outline - np.minimum(upper, 1) * FOREHEAD * down)  # upper is 1 at the top
+
+
+def _widened_oval(face: Face) -> Floats:
+    assert face.mesh is not None
+    height = float(np.hypot(*(face.mesh[152, :2] - face.mesh[10, :2])))
+    raised = _raised_oval(face)
     outward = raised - raised.mean(axis=0)
     return np.asarray(raised + outward / np.linalg.norm(outward, axis=1, keepdims=True) * RIM * height)
 
 
+def face_outline(face: Face) -> Floats:
+    """The face's own outline from hairline to chin, as points: the mesh's, or an ellipse where there is no mesh."""
+    sure = face.mesh is not None and (face.presence or 0) >= SURE
+    return _raised_oval(face) if sure else _ellipse(face)
+
+
 def oval(face: Face, image: Image) -> Region:
     """The face as the mesh outlines it, from the middle of the forehead to the chin."""
-    return _polygon([_mesh(face)[OVAL]], image)
+    return polygon([_mesh(face)[OVAL]], image)
 
 
 def eyes(face: Face, image: Image) -> Region:
     """Both eyes, with their lids."""
-    return _polygon([_mesh(face)[RIGHT_EYE], _mesh(face)[LEFT_EYE]], image, grow=0.02 * face.size_wh[0])
+    return polygon([_mesh(face)[RIGHT_EYE], _mesh(face)[LEFT_EYE]], image, grow=0.02 * face.size_wh[0])
 
 
 def brows(face: Face, image: Image) -> Region:
     """Both eyebrows."""
-    return _polygon([_mesh(face)[RIGHT_BROW], _mesh(face)[LEFT_BROW]], image, grow=0.02 * face.size_wh[0])
+    return polygon([_mesh(face)[RIGHT_BROW], _mesh(face)[LEFT_BROW]], image, grow=0.02 * face.size_wh[0])
 
 
 def nose(face: Face, image: Image) -> Region:
     """The nose from its root to the nostrils."""
-    return _polygon([_mesh(face)[NOSE]], image)
+    return polygon([_mesh(face)[NOSE]], image)
 
 
 def mouth(face: Face, image: Image) -> Region:
     """The lips and what is between them."""
-    return _polygon([_mesh(face)[LIPS]], image)
+    return polygon([_mesh(face)[LIPS]], image)
 
 
 def person(face: Face, image: Image) -> Region:
@@ -173,7 +185,7 @@ def hair(face: Face, image: Image) -> Region:
 def _like_skin(image: Image, face: Face, window: tuple[slice, slice]) -> NDArray[np.bool_]:
     """Pixels whose colour is within three deviations of the colours around the nose and cheeks."""
     lab = cv2.cvtColor(np.ascontiguousarray(image[window]), cv2.COLOR_RGB2LAB).astype(np.float64)
-    cheeks = _polygon([_mesh(face)[[50, 101, 36, 205]], _mesh(face)[[280, 330, 266, 425]]], image)
+    cheeks = polygon([_mesh(face)[[50, 101, 36, 205]], _mesh(face)[[280, 330, 266, 425]]], image)
     sample = cheeks.full((image.shape[1], image.shape[0]))[window] > 0
     if sample.sum() < 8:
         return np.zeros(lab.shape[:2], bool)
@@ -197,7 +209,7 @@ def _mesh(face: Face) -> Floats:
     return face.mesh[:, :2]
 
 
-def _polygon(outlines: list[Floats], image: Image, grow: float = 0.0) -> Region:
+def polygon(outlines: list[Floats], image: Image, grow: float = 0.0) -> Region:
     """The convex hulls of the outlines, filled, within the photo."""
     height, width = image.shape[:2]
     points = np.concatenate(outlines)

@@ -1,10 +1,11 @@
-"""Replace a face by a picture in FFHQ alignment, so that nothing of the face itself remains.
+"""Replace a face by the face of a picture in FFHQ alignment, so that nothing of it remains.
 
-The picture covers the member's whole face and `INNER`, the middle of the crop, without any mixing: there, all
-who get the same picture show the same face up to resampling. Only around that does it fade into the photo.
+The picture's own face, from hairline to chin, and `INNER`, the middle of the crop, are shown without any mixing:
+there, all who get the same picture show the same face up to resampling. What the face covered besides is filled
+from what was around it in the photo, and the picture fades into that.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import cv2
 import numpy as np
@@ -12,16 +13,23 @@ from numpy.typing import NDArray
 
 from faceveil.faces.align import Alignment
 from faceveil.faces.face import Face, Floats, Image
-from faceveil.faces.paste import blended
-from faceveil.faces.regions import Region, whole_face
+from faceveil.faces.mesh import with_mesh
+from faceveil.faces.regions import Region, face_outline, polygon, whole_face
 
-# The face in an FFHQ crop, in parts of its side: medians over 60 faces, of the mesh's oval and the detector's box.
+# The face in an FFHQ crop, in parts of its side: medians over 60 faces of the mesh's oval, the detector's box and
+# the five points.
 INNER_CENTRE, INNER_RADII = (0.5, 0.586), (0.25, 0.312)
 BOX_CENTRE, BOX_WIDTH = (0.51, 0.556), 0.547
-FADE = 0.035  # of the crop's side: how far the picture fades out beyond the face
-# A face found in the result is a replaced one if its middle and its size agree this far (105 faces that were put
-# in: middles within 0.09 but for one of 0.19, a small face tilted by 42°; sizes 0.74 to 1.38).
-NEAR, SIZES = 0.3, (0.5, 2.0)
+BOX_XYXY = (0.237, 0.199, 0.784, 0.914)
+POINTS = ((0.376, 0.475), (0.623, 0.476), (0.493, 0.631), (0.391, 0.723), (0.611, 0.724))
+COVER_RADII = (0.42, 0.5)  # how far a replaced face can reach over another
+CHECKABLE = 0.1  # of the inner face that must be seen for a comparison
+FADE = 0.02  # of the crop's side: how far the picture fades out beyond its face
+AROUND = 0.25  # of the face: how far the filling looks for colours
+# A face found in the result is a replaced one if its middle is this near and it is not larger by this much (105
+# faces that were put in: middles within 0.09 but for one of 0.19, small and tilted by 42°; sizes 0.74 to 1.38).
+# A detector may also see a small face in a part of a large one: there, all that is nearer still is replaced.
+NEAR, NEAR_IF_SMALL, SMALL, LARGEST = 0.3, 0.2, 0.5, 2.0
 
 
 def inner_mask(size: int) -> NDArray[np.uint8]:
@@ -32,14 +40,20 @@ def inner_mask(size: int) -> NDArray[np.uint8]:
 
 
 def replace_face(image: Image, face: Face, picture: Image, alignment: Alignment) -> tuple[Image, Region]:
-    """A new photo in which the picture stands where the face was, and the region that changed."""
+    """A new photo in which the picture's face stands where the face was, and the region that changed."""
     sized = alignment.resized(picture.shape[0])
-    fade = FADE * sized.size / sized.zoom
-    where = _with_fade(_solid(image, face, sized), fade, image)
-    if where.mask.size == 0:
-        return image.copy(), where
-    patch = _patch(picture, sized, where)
-    return blended(image, patch, where), where
+    shown = _joined([_face_of(picture, sized, image), _inner(sized, image)], image)
+    cover = _joined([whole_face(face, image), shown], image, margin=AROUND)
+    if not cover.mask.any():
+        return image.copy(), cover
+    weight = _faded(_within(shown, cover), FADE * sized.size / sized.zoom)
+    patch, under = _patch(picture, sized, cover), image[cover.window]
+    ground = _filled(under, cover.mask > 0, patch)
+    mixed = ground * (1 - weight[..., None]) + patch * weight[..., None]
+    changed = (cover.mask > 0) | (weight > 0)
+    out = image.copy()
+    out[cover.window] = np.where(changed[..., None], np.rint(mixed), under)
+    return out, Region(changed.astype(np.uint8) * 255, cover.left, cover.top)
 
 
 def is_replaced(face: Face, places: Iterable[Alignment]) -> bool:
@@ -47,7 +61,7 @@ def is_replaced(face: Face, places: Iterable[Alignment]) -> bool:
     for place in places:
         off = place.points_to_crop(face.centre) / place.size - BOX_CENTRE
         ratio = face.size_wh[0] * place.zoom / place.size / BOX_WIDTH
-        if np.hypot(*off) <= NEAR and SIZES[0] <= ratio <= SIZES[1]:
+        if np.hypot(*off) <= (NEAR if ratio >= SMALL else NEAR_IF_SMALL) and ratio <= LARGEST:
             return True
     return False
 
@@ -57,39 +71,74 @@ def _inner_outline() -> Floats:
     return np.asarray(np.stack([np.cos(angle), np.sin(angle)], axis=1) * INNER_RADII + INNER_CENTRE)
 
 
-def _solid(image: Image, face: Face, alignment: Alignment) -> Region:
-    """What must be covered whole: the face, and the middle of the crop."""
+def _face_of(picture: Image, alignment: Alignment, image: Image) -> Region:
+    """The picture's own face where it comes to lie in the photo."""
+    size = picture.shape[0]
+    guess = Face(np.array(BOX_XYXY) * size, np.array(POINTS) * size, 1.0, "aligned")
+    outline = face_outline(with_mesh(picture, [guess])[0])
+    return polygon([alignment.points_to_photo(outline)], image)
+
+
+def _inner(alignment: Alignment, image: Image) -> Region:
+    return polygon([alignment.points_to_photo(_inner_outline() * alignment.size)], image)
+
+
+def _joined(regions: Sequence[Region], image: Image, margin: float = 0.0) -> Region:
+    """One region that covers all, in a window that leaves this part of its size free around them."""
     height, width = image.shape[:2]
-    own = whole_face(face, image)
-    outline = alignment.points_to_photo(_inner_outline() * alignment.size)
-    left, top = np.floor(outline.min(axis=0)).astype(int)
-    right, bottom = np.ceil(outline.max(axis=0)).astype(int) + 1
-    left, right = max(0, min(left, own.left)), min(width, max(right, own.left + own.mask.shape[1]))
-    top, bottom = max(0, min(top, own.top)), min(height, max(bottom, own.top + own.mask.shape[0]))
-    mask = np.zeros((max(0, bottom - top), max(0, right - left)), np.uint8)
-    if mask.size == 0:
-        return Region(mask, int(left), int(top))
-    cv2.fillConvexPoly(mask, np.rint((outline - [left, top]) * 16).astype(np.int32), 255, shift=4)
-    inside = mask[own.top - top :, own.left - left :][: own.mask.shape[0], : own.mask.shape[1]]
-    inside |= own.mask
-    return Region(mask, int(left), int(top))
+    there = [part for part in regions if part.mask.size]
+    if not there:
+        return Region(np.zeros((0, 0), np.uint8), 0, 0)
+    left, top = (min(getattr(part, side) for part in there) for side in ("left", "top"))
+    right = max(part.left + part.mask.shape[1] for part in there)
+    bottom = max(part.top + part.mask.shape[0] for part in there)
+    free = int(np.ceil(margin * max(right - left, bottom - top)))
+    left, top = max(0, left - free), max(0, top - free)
+    right, bottom = min(width, right + free), min(height, bottom + free)
+    mask = np.zeros((bottom - top, right - left), np.uint8)
+    for part in there:
+        rows, columns = part.mask.shape
+        mask[part.top - top :, part.left - left :][:rows, :columns] |= part.mask
+    return Region(mask, left, top)
 
 
-def _with_fade(solid: Region, width: float, image: Image) -> Region:
-    """The region with a soft rim of this many pixels around it; inside, the mask stays whole."""
-    reach = int(np.ceil(width))
-    rows, columns = image.shape[:2]
-    height_, width_ = solid.mask.shape
-    before = min(reach, solid.top), min(reach, solid.left)
-    after = min(reach, rows - solid.top - height_), min(reach, columns - solid.left - width_)
-    wide = np.pad(solid.mask, ((before[0], after[0]), (before[1], after[1])))
-    if wide.size == 0 or reach == 0:
-        return solid
-    distance = cv2.distanceTransform((wide == 0).astype(np.uint8), cv2.DIST_L2, 5)
+def _within(part: Region, window: Region) -> NDArray[np.uint8]:
+    """The part's mask seen in another region's window."""
+    mask = np.zeros_like(window.mask)
+    rows, columns = part.mask.shape
+    mask[part.top - window.top :, part.left - window.left :][:rows, :columns] = part.mask
+    return mask
+
+
+def _faded(solid: NDArray[np.uint8], width: float) -> NDArray[np.float32]:
+    """1 inside, falling to 0 over so many pixels outside."""
+    distance = cv2.distanceTransform((solid == 0).astype(np.uint8), cv2.DIST_L2, 5)
     soft = np.clip(1 - distance / (width + 1), 0, 1)
-    soft = soft * soft * (3 - 2 * soft)
-    mask = np.where(wide > 0, np.uint8(255), np.rint(soft * 254).astype(np.uint8))
-    return Region(mask, solid.left - before[1], solid.top - before[0])
+    return np.asarray(soft * soft * (3 - 2 * soft), np.float32)
+
+
+def _filled(around: Image, hole: NDArray[np.bool_], otherwise: Image) -> NDArray[np.float32]:
+    """The window with its hole filled smoothly from what is around it: every pixel from the finest level of a
+    pyramid that knows anything there (push and pull, Gortler et al. 1996)."""
+    known = (~hole).astype(np.float32)[..., None]
+    if not known.any():
+        return otherwise.astype(np.float32)
+    levels = [(around * known, known)]
+    while levels[-1][1].min() == 0:
+        levels.append((_halved(levels[-1][0]), _halved(levels[-1][1])))
+    colour, weight = levels[-1]
+    filled = colour / weight
+    for colour, weight in reversed(levels[:-1]):
+        size = weight.shape[1], weight.shape[0]
+        coarse = cv2.resize(filled, size, interpolation=cv2.INTER_LINEAR).reshape(colour.shape)
+        filled = colour + coarse * (1 - weight)
+    return np.asarray(filled, np.float32)
+
+
+def _halved(array: NDArray[np.float32]) -> NDArray[np.float32]:
+    rows, columns = ((side + 1) // 2 for side in array.shape[:2])
+    small = cv2.resize(array, (columns, rows), interpolation=cv2.INTER_AREA)
+    return np.asarray(small, np.float32).reshape(rows, columns, -1)
 
 
 def _patch(picture: Image, alignment: Alignment, where: Region) -> Image:
@@ -100,3 +149,26 @@ def _patch(picture: Image, alignment: Alignment, where: Region) -> Image:
     matrix[:, 2] += matrix[:, :2] @ [where.left, where.top] + pad
     local = Alignment(matrix, wide.shape[0])
     return local.place(np.asarray(wide, np.uint8), (where.mask.shape[1], where.mask.shape[0]))
+
+
+def visible_inner(
+    places: Sequence[Alignment], size_wh: tuple[int, int], size: int
+) -> list[NDArray[np.bool_]]:
+    """For each replaced face, in the order of replacing, the middle of its crop that can be seen in the photo:
+    what lies in the frame and under no face that was put in later."""
+    rows, columns = np.mgrid[:size, :size] + 0.5
+    inner = inner_mask(size) > 0
+    seen = []
+    for number, place in enumerate(places):
+        at = place.resized(size).points_to_photo(np.stack([columns, rows], axis=-1))
+        visible = inner & (at >= 1).all(axis=-1) & (at <= np.array(size_wh) - 1).all(axis=-1)
+        for later in places[number + 1 :]:
+            off = (later.points_to_crop(at) / later.size - INNER_CENTRE) / COVER_RADII
+            visible &= np.hypot(off[..., 0], off[..., 1]) > 1
+        seen.append(visible)
+    return seen
+
+
+def is_checkable(visible: NDArray[np.bool_]) -> bool:
+    """Whether enough of a replaced face can be seen to compare it with others of its group."""
+    return bool(visible.sum() >= CHECKABLE * (inner_mask(len(visible)) > 0).sum())

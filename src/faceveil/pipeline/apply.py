@@ -9,7 +9,7 @@ import numpy as np
 
 from faceveil.errors import PhotoError, ProtectionError
 from faceveil.faces import Alignment, Face, find_faces
-from faceveil.faces.replace import is_replaced, replace_face
+from faceveil.faces.replace import is_checkable, is_replaced, replace_face, visible_inner
 from faceveil.photos import Photo, encode_photo, read_photo, write_bytes
 from faceveil.pipeline.decide import Decision
 from faceveil.pipeline.journal import Outcome, Status, make_folder
@@ -42,7 +42,9 @@ def replace_in_photo(item: Replacement, settings: Settings, folder: Path, stagin
         faces = read_faces(folder, about)
         result = _replaced(photo, faces, item.pictures, folder)
         clock.lap("replace")
-        _refuse_standing(result, [place for _, place in faces], settings)
+        places = [place for _, place in faces]
+        _refuse_standing(result, places, settings)
+        _refuse_hidden(places, photo.size_wh)
         clock.lap("check")
         data = encoded(result, job, settings)
     except (PhotoError, ProtectionError) as error:
@@ -81,6 +83,14 @@ def _refuse_standing(photo: Photo, places: list[Alignment], settings: Settings) 
         for face in find_faces(photo.pixels, detector, thorough=settings.thorough):
             if not is_replaced(face, places):
                 raise ProtectionError(describe_standing(face, photo.size_wh, detector))
+
+
+def _refuse_hidden(places: list[Alignment], size_wh: tuple[int, int]) -> None:
+    """Nobody could check a face of which next to nothing is to be seen."""
+    if not all(is_checkable(visible) for visible in visible_inner(places, size_wh, 64)):
+        raise ProtectionError(
+            "a face lies so far under another or out of the frame that its replacement cannot be checked."
+        )
 
 
 @dataclass(frozen=True)

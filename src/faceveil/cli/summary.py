@@ -1,0 +1,78 @@
+"""What `faceveil anonymize` prints: the plan of a dry run, and the summary of a finished one."""
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from faceveil.pipeline import Plan, Settings, Summary
+
+
+def print_plan(plan: "Plan", settings: "Settings", as_json: bool) -> None:
+    """Which file would become which."""
+    crops = settings.release == "crops"
+    pairs = [
+        {"photo": str(job.source), "output": str(plan.output if crops else job.target)} for job in plan.jobs
+    ]
+    skipped = [{"file": str(file.path), "reason": file.reason} for file in plan.skipped]
+    if as_json:
+        print(json.dumps({"would_do": settings.describe(), "photos": pairs, "skipped": skipped}, indent=2))
+        return
+    for pair in pairs:
+        print(f"{pair['photo']} -> {pair['output']}")
+    for file in skipped:
+        print(f"{file['file']} skipped: {file['reason']}")
+    print(f"{len(pairs)} photos would be protected with {settings.method.id}; nothing was written.")
+
+
+def print_summary(summary: "Summary", as_json: bool) -> None:
+    """What became of the photos, and what the result may claim."""
+    sources = {job.name: str(job.source) for job in summary.plan.jobs}
+    quarantined = [{"file": sources[o.name], "reason": o.reason} for o in summary.quarantined]
+    skipped = [{"file": str(file.path), "reason": file.reason} for file in summary.plan.skipped]
+    notes = [{"file": sources[o.name], "note": note} for o in summary.outcomes for note in o.notes]
+    if as_json:
+        print(json.dumps({
+            "output": str(summary.plan.output), "manifest": str(summary.plan.manifest),
+            **summary.settings.describe(), "guarantee": summary.settings.method.guarantee.sentence,
+            "not_covered": list(summary.not_covered), "counts": summary.counts(), **_of_a_set(summary),
+            "quarantined": quarantined, "skipped": skipped, "notes": notes, "seconds": round(summary.seconds, 3),
+        }, indent=2))  # fmt: skip
+        return
+    for entry in quarantined:
+        print(f"quarantined: {entry['file']}: {entry['reason']}", file=sys.stderr)
+    for entry in notes:
+        print(f"note: {entry['file']}: {entry['note']}", file=sys.stderr)
+    _print_counts(summary)
+    print(summary.settings.method.guarantee.sentence)
+    if summary.result is not None:
+        print(f"Not covered: {', '.join(summary.not_covered)}.")
+        print(f"Check it with: faceveil verify {summary.plan.output}")
+
+
+def _print_counts(summary: "Summary") -> None:
+    counts = summary.counts()
+    print(
+        f"{counts['faces']} faces in {counts['protected']} photos protected with {summary.settings.method.id}, "
+        f"{counts['without_a_face']} photos without a face, {counts['quarantined']} quarantined, "
+        f"{counts['skipped_files']} other files skipped: {summary.plan.output}"
+    )
+    if summary.result is None:
+        return
+    sizes = [size.people for size in summary.result.record.groups.values()]
+    between = f" of {min(sizes)} to {max(sizes)}" if sizes else ""
+    withheld = f"; {counts['faces_withheld']} faces withheld" if counts["faces_withheld"] else ""
+    print(f"{counts['people']} people, {counts['groups']} groups{between}{withheld}.")
+    for note in summary.result.notes:
+        print(f"note: {note}", file=sys.stderr)
+
+
+def _of_a_set(summary: "Summary") -> dict[str, object]:
+    if summary.result is None:
+        return {}
+    return {
+        "k": summary.result.record.k,
+        "group_sizes": sorted(size.people for size in summary.result.record.groups.values()),
+        "figures": summary.result.figures,
+        "method_notes": list(summary.result.notes),
+    }

@@ -1,0 +1,57 @@
+"""faceveil verify: is what a released folder claims so?"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from faceveil.privacy.verify import Verdict
+
+
+def verify(
+    released: Annotated[
+        Path, typer.Argument(help="A folder that faceveil wrote, or one photo.", metavar="OUT")
+    ],
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes; the number of cores by default.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a machine-readable verdict.")] = False,
+) -> None:
+    """Re-derive the claim of a release from its files alone. Exit code 0: it holds; 3: it does not."""
+    from dataclasses import asdict
+
+    from faceveil.cli.render import print_json
+    from faceveil.models import weights
+    from faceveil.pipeline.engines import engine, usable_cores
+    from faceveil.privacy.verify import verify as check
+
+    for card in ("yunet.2023mar", "blazeface.back", "facemesh.468"):
+        weights(card)
+    workers = workers or usable_cores()
+    verdict = check(released, engine=engine("serial" if workers == 1 else "processes", workers))
+    if as_json:
+        print_json({"holds": verdict.holds, **asdict(verdict)})
+    else:
+        _print(verdict)
+    raise typer.Exit(0 if verdict.holds else 3)
+
+
+def _print(verdict: "Verdict") -> None:
+    for finding in verdict.findings:
+        print(f"{finding.kind}: {finding.where}: {finding.reason}")
+    for note in verdict.notes:
+        print(f"note: {note}")
+    if not verdict.holds:
+        count = len(verdict.findings)
+        print(f"The claim does not hold: {count} {'finding' if count == 1 else 'findings'}.")
+        return
+    how = (
+        "the crops of a group are the same bytes"
+        if verdict.largest_difference is None
+        else f"faces of a group differ by at most {verdict.largest_difference:.1f} of 255"
+    )
+    print(
+        f"The claim holds: k={verdict.k}, {verdict.faces} faces in {verdict.groups} groups of at least "
+        f"{verdict.smallest} people as the run counted them; {how}."
+    )

@@ -1,0 +1,80 @@
+"""Replacing a face: nothing of it stays, the same picture is the same for all, and what was put in is known again."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from faceveil.faces import Alignment, Face, align_ffhq, find_faces, region
+from faceveil.faces.replace import inner_mask, is_checkable, is_replaced, replace_face, visible_inner
+
+
+@pytest.fixture(scope="module")
+def face(portrait) -> Face:
+    return find_faces(portrait)[0]
+
+
+@pytest.fixture(scope="module")
+def picture(examples) -> np.ndarray:
+    """Another person, aligned."""
+    from faceveil.photos import read_photo
+
+    other = read_photo(examples / "portrait-5.jpg").pixels
+    return align_ffhq(find_faces(other)[0], 256).crop(other)
+
+
+def test_nothing_of_the_face_remains(portrait, face, picture):
+    """Whatever the face's own pixels were, the result is the same there."""
+    covered = region("whole-face", face, portrait).full((512, 512)) > 0
+    noise = np.random.default_rng(0).integers(0, 256, portrait.shape, dtype=np.uint8)
+    without = np.where(covered[..., None], noise, portrait)
+    cut = align_ffhq(face, 256)
+    one, where = replace_face(portrait, face, picture, cut)
+    two, _ = replace_face(without, face, picture, cut)
+    assert np.array_equal(one[covered], two[covered])
+    assert (where.full((512, 512))[covered] == 255).all()
+    assert not np.array_equal(one[covered], portrait[covered])
+
+
+def test_pixels_outside_the_region_keep_their_values(portrait, face, picture):
+    out, where = replace_face(portrait, face, picture, align_ffhq(face, 256))
+    untouched = where.full((512, 512)) == 0
+    assert np.array_equal(out[untouched], portrait[untouched]) and untouched.mean() > 0.2
+
+
+def test_the_inner_face_is_the_picture_itself(portrait, face, picture):
+    """At the picture's own scale and upright, every inner pixel is the picture's, whatever photo it is put in."""
+    cut = Alignment(np.array([[1.0, 0, -100], [0, 1, -120]]), 256)
+    out, _ = replace_face(portrait, face, picture, cut)
+    inner = inner_mask(256) > 0
+    assert np.array_equal(out[120:376, 100:356][inner], picture[inner])
+
+
+def test_a_replaced_face_is_known_again_and_another_is_not(portrait, face, picture):
+    cut = align_ffhq(face, 256)
+    wide = np.hstack([portrait, portrait])
+    out, _ = replace_face(wide, face, picture, cut)
+    known = [is_replaced(found, [cut]) for found in find_faces(out)]
+    assert sorted(known) == [False, True]
+    assert not is_replaced(Face(np.array([0.0, 0, 2000, 2000]), face.points, 1, "x"), [cut])
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    x=st.floats(-400, 900), y=st.floats(-400, 900), side=st.floats(3, 900), turn=st.floats(-180, 180)
+)  # fmt: skip
+def test_any_place_in_or_out_of_the_photo_is_possible(portrait, face, picture, x, y, side, turn):
+    angle, zoom = np.radians(turn), 256 / side
+    rotation = zoom * np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+    cut = Alignment(np.hstack([rotation, (128 - rotation @ [x, y])[:, None]]), 256)
+    out, where = replace_face(portrait, face, picture, cut)
+    assert out.shape == portrait.shape and where.full((512, 512)).any()
+
+
+def test_what_lies_under_a_later_face_or_out_of_the_frame_is_not_seen(face):
+    cut = align_ffhq(face, 256)
+    away = Alignment(cut.to_crop + np.array([[0, 0, 300], [0, 0, 0]]), 256)
+    first, last = visible_inner([cut, cut], (512, 512), 64)
+    assert not first.any() and not is_checkable(first) and is_checkable(last)
+    assert visible_inner([cut, away], (512, 512), 64)[0].sum() == last.sum()
+    assert not is_checkable(visible_inner([away], (100, 100), 64)[0])

@@ -1,0 +1,325 @@
+"""Runs of methods that take a whole set: every stage resumes, every engine agrees, nothing private stays."""
+
+import json
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.pipeline.pixel_mean import PixelMean
+
+from faceveil import Settings, anonymize
+from faceveil.errors import GroupingError, OutputError, UsageError
+from faceveil.methods import Release
+from faceveil.photos import read_photo
+from faceveil.pipeline import set_run
+from faceveil.pipeline.decide import check_release, withdrawn
+from faceveil.pipeline.engines import engine, serial
+from faceveil.pipeline.plan import STATE
+from faceveil.privacy.verify import verify
+
+ROOT = Path(__file__).parents[2]
+K3 = Settings(method=PixelMean(k=3), seed=7)
+CROPS = replace(K3, release="crops")
+
+pytestmark = pytest.mark.usefixtures("temporary")
+
+
+def bytes_of(folder: Path) -> dict[str, bytes]:
+    """Every file but the manifest, whose timings differ."""
+    files = (path for path in folder.rglob("*") if path.is_file() and path.name != "run.json")
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+def released(folder: Path) -> dict:
+    return json.loads((folder / "run.json").read_text())["released"]
+
+
+@pytest.fixture(scope="session")
+def whole(crowd_made, tmp_path_factory) -> dict[str, bytes]:
+    """What an undisturbed run writes."""
+    out = tmp_path_factory.mktemp("whole") / "out"
+    anonymize(crowd_made, out, settings=K3)
+    return bytes_of(out)
+
+
+@pytest.mark.parametrize("settings", [K3, CROPS], ids=["photos", "crops"])
+def test_every_engine_gives_the_same_bytes(crowd, tmp_path, settings, temporary):
+    one = anonymize(crowd, tmp_path / "one", settings=settings, engine=serial)
+    anonymize(crowd, tmp_path / "two", settings=settings, engine=engine("processes", 2))
+    assert bytes_of(tmp_path / "one") == bytes_of(tmp_path / "two")
+    assert one.counts()["faces"] == 11 and one.counts()["people"] == 6 and one.counts()["groups"] == 2
+    assert released(tmp_path / "one") == released(tmp_path / "two")
+    assert list(temporary.iterdir()) == []
+
+
+def test_photos_with_several_people_and_people_in_several_photos_are_replaced(crowd, tmp_path):
+    summary = anonymize(crowd, tmp_path / "out", settings=K3)
+    assert summary.exit_code == 0 and summary.counts()["without_a_face"] == 1
+    assert len(bytes_of(tmp_path / "out")) == 9
+    sizes = released(tmp_path / "out")["groups"].values()
+    assert sum(size["faces"] for size in sizes) == 11 and all(size["people"] >= 3 for size in sizes)
+    assert verify(tmp_path / "out").holds
+
+
+def test_the_manifest_names_no_photo_no_folder_and_no_seed(crowd, tmp_path, temporary):
+    anonymize(crowd, tmp_path / "out", settings=replace(K3, seed=987654321))
+    text = (tmp_path / "out" / "run.json").read_text()
+    for secret in ("987654321", "single", "three", "two.png", str(tmp_path), str(temporary)):
+        assert secret not in text
+    assert json.loads(text)["figures"]["loss"] > 0
+
+
+def test_crops_of_a_group_are_the_same_bytes_and_their_names_tell_only_the_group(crowd, tmp_path):
+    anonymize(crowd, tmp_path / "out", settings=CROPS)
+    by_group: dict[str, set[bytes]] = {}
+    for name, data in bytes_of(tmp_path / "out").items():
+        group, number = name.split("/")
+        assert group.startswith("group-") and number.removesuffix(".png").isdigit()
+        by_group.setdefault(group, set()).add(data)
+    assert len(by_group) == 2 and all(len(pictures) == 1 for pictures in by_group.values())
+    assert verify(tmp_path / "out").holds
+
+
+def test_one_photo_of_many_people_goes_to_one_file(crowd, tmp_path):
+    anonymize(crowd / "sub" / "three.png", tmp_path / "out.png", settings=K3)
+    assert verify(tmp_path / "out.png").holds
+    with pytest.raises(UsageError, match="folder of faces"):
+        anonymize(crowd / "sub" / "three.png", tmp_path / "two.png", settings=CROPS)
+
+
+class Died(BaseException):
+    """Stands for a kill: nothing in the program catches it to go on."""
+
+
+def dying_after(photos: int, stage: str):
+    """An engine that dies in a stage after so many photos."""
+
+    def chosen(work, items):
+        here = "survey" if work.func.__name__ == "survey_photo" else "apply"
+        for number, item in enumerate(items):
+            if here == stage and number == photos:
+                raise Died
+            yield work(item)
+
+    return chosen
+
+
+def die_while_deciding(crowd, out, monkeypatch):
+    def die(*_):
+        raise Died
+
+    with monkeypatch.context() as patch, pytest.raises(Died):
+        patch.setattr(PixelMean, "release", die)
+        anonymize(crowd, out, settings=K3)
+
+
+@pytest.mark.parametrize(
+    ("stage", "photos"), [("survey", 0), ("survey", 4), ("decide", 0), ("apply", 0), ("apply", 5)]
+)
+def test_a_run_cut_off_in_any_stage_resumes_to_the_same_bytes(
+    crowd, tmp_path, stage, photos, monkeypatch, temporary, whole
+):
+    out = tmp_path / "out"
+    if stage == "decide":
+        die_while_deciding(crowd, out, monkeypatch)
+    else:
+        with pytest.raises(Died) as death:
+            anonymize(crowd, out, settings=K3, engine=dying_after(photos, stage))
+        assert "Delete that folder if you do not go on" in death.value.__notes__[0]
+    (private,) = temporary.iterdir()
+    assert stat.S_IMODE(private.stat().st_mode) == 0o700
+    assert not list(out.rglob("*.npz")) and not list(out.rglob("*.npy"))
+    with pytest.raises(OutputError, match=f"--resume.*{private.name}"):
+        anonymize(crowd, out, settings=K3)
+    before = {path: path.stat().st_mtime_ns for path in out.rglob("*.jpg")}
+    assert len(before) == (5 if (stage, photos) == ("apply", 5) else 0)
+    anonymize(crowd, out, settings=K3, resume=True)
+    assert bytes_of(out) == whole
+    assert {path: path.stat().st_mtime_ns for path in before} == before  # not done twice
+    assert list(temporary.iterdir()) == [] and not (out / STATE).exists()
+
+
+def test_a_decision_without_a_seed_is_taken_once(crowd, tmp_path):
+    out, unseeded = tmp_path / "out", replace(K3, seed=None)
+    with pytest.raises(Died):
+        anonymize(crowd, out, settings=unseeded, engine=dying_after(3, "apply"))
+    anonymize(crowd, out, settings=unseeded, resume=True)
+    assert verify(out).holds
+
+
+def test_a_run_whose_private_folder_is_gone_starts_anew(crowd, tmp_path, temporary, whole):
+    out = tmp_path / "out"
+    with pytest.raises(Died):
+        anonymize(crowd, out, settings=replace(K3, seed=None), engine=dying_after(5, "apply"))
+    (private,) = temporary.iterdir()
+    shutil.rmtree(private)
+    private.symlink_to(tmp_path)  # what stands in its place is not trusted
+    anonymize(crowd, out, settings=K3, resume=True)
+    assert bytes_of(out) == whole and crowd.exists()
+
+
+def test_a_set_is_not_resumed_with_other_photos(crowd, tmp_path):
+    with pytest.raises(Died):
+        anonymize(crowd, tmp_path / "out", settings=K3, engine=dying_after(2, "survey"))
+    (crowd / "single-6.jpg").unlink()
+    with pytest.raises(UsageError, match="other photos"):
+        anonymize(crowd, tmp_path / "out", settings=K3, resume=True)
+
+
+@pytest.mark.parametrize("until", ["survey", "apply"])
+def test_a_killed_process_resumes_to_the_same_bytes(crowd, tmp_path, temporary, whole, until):
+    out = tmp_path / "out"
+    program = (
+        "from tests.pipeline.pixel_mean import register; register(); from faceveil.cli import main; main()"
+    )
+    command = [
+        sys.executable,
+        "-c",
+        program,
+        "anonymize",
+        str(crowd),
+        "-o",
+        str(out),
+        "-k",
+        "3",
+        "--seed",
+        "7",
+    ]
+    command += ["--engine", "serial"]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wanted = "*.npz" if until == "survey" else "*.jpg"
+    place = temporary if until == "survey" else out
+    deadline = time.monotonic() + 120
+    while not list(place.rglob(wanted)) and time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    for path in out.rglob("*.jpg"):
+        read_photo(path)  # whole
+    resumed = subprocess.run([*command, "--resume"], cwd=ROOT, capture_output=True, text=True)
+    assert resumed.returncode == 0 or "nothing to resume" in resumed.stderr, resumed.stderr
+    assert bytes_of(out) == whole
+    assert list(temporary.iterdir()) == []
+
+
+def test_too_few_people_are_refused_and_nothing_stays(crowd, tmp_path, temporary):
+    out = tmp_path / "out"
+    with pytest.raises(GroupingError, match="7"):
+        anonymize(crowd, out, settings=Settings(method=PixelMean(k=7)))
+    assert list(temporary.iterdir()) == [] and list(out.iterdir()) == []
+
+
+def test_photos_without_any_face_are_released_and_claim_no_group(crowd, tmp_path):
+    for settings in (K3, CROPS):
+        out = tmp_path / settings.release
+        summary = anonymize(crowd / "view.png", out, settings=settings)
+        assert summary.exit_code == 0 and summary.counts()["groups"] == 0
+        assert verify(out).holds
+
+
+def test_broken_files_are_quarantined_and_the_set_goes_on(crowd, tmp_path, whole):
+    (crowd / "broken.jpg").write_bytes(b"no picture")
+    (crowd / "empty.png").write_bytes(b"")
+    summary = anonymize(crowd, tmp_path / "out", settings=K3, engine=engine("processes", 2))
+    assert {outcome.name for outcome in summary.quarantined} == {"broken.jpg", "empty.png"}
+    assert bytes_of(tmp_path / "out") == whole
+    assert verify(tmp_path / "out").holds
+
+
+def test_a_face_without_a_group_takes_its_photo_away_and_groups_keep_k_people(crowd, tmp_path):
+    summary = anonymize(crowd, tmp_path / "out", settings=replace(K3, method=PixelMean(k=2, withhold=1)))
+    assert summary.exit_code == 3 and "it is too dark." in {o.reason for o in summary.quarantined}
+    verdict = verify(tmp_path / "out")
+    assert verdict.holds and verdict.smallest >= 2
+    assert not any((tmp_path / "out" / outcome.name).exists() for outcome in summary.quarantined)
+
+
+def test_a_face_without_a_group_is_withheld_from_crops(crowd, tmp_path):
+    dark = replace(CROPS, method=PixelMean(k=2, withhold=1))
+    summary = anonymize(crowd, tmp_path / "out", settings=dark)
+    assert summary.exit_code == 3 and summary.counts()["faces_withheld"] == 1
+    assert len(bytes_of(tmp_path / "out")) == 10 and verify(tmp_path / "out").holds
+
+
+def test_photos_of_a_group_that_falls_below_k_are_withdrawn(crowd, tmp_path):
+    """A photo that changes under the run cannot be written; then its group is too small."""
+
+    def meddling(work, items):
+        for item in items:
+            if work.func.__name__ == "replace_in_photo" and item.job.name == "single-6.jpg":
+                shutil.copy(crowd / "single-1.jpg", crowd / "single-6.jpg")
+            yield work(item)
+
+    summary = anonymize(crowd, tmp_path / "out", settings=K3, engine=meddling)
+    reasons = {outcome.name: outcome.reason for outcome in summary.quarantined}
+    assert "changed while" in reasons.pop("single-6.jpg")
+    assert reasons and set(reasons.values()) == {set_run.FELL_BELOW}
+    assert not any((tmp_path / "out" / name).exists() for name in reasons)
+    verdict = verify(tmp_path / "out")
+    assert verdict.holds and (verdict.smallest >= 3 or verdict.groups == 0)
+
+
+def test_withdrawing_goes_on_until_every_group_has_k_people():
+    groups, subjects = np.array([1, 1, 2, 2, 3, 3, 3]), np.arange(7)
+    photos = np.array([0, 1, 1, 2, 3, 4, 5])
+    assert withdrawn(groups, subjects, photos, {0}, 2) == {0, 1, 2}
+    assert withdrawn(groups, subjects, photos, {3}, 2) == {3}
+    assert withdrawn(groups, subjects, photos, set(), 3) == {0, 1, 2}
+    same_person = np.array([0, 1, 2, 3, 4, 4, 4])
+    assert withdrawn(groups, same_person, photos, set(), 2) == {3, 4, 5}
+
+
+@pytest.mark.parametrize(
+    ("groups", "pictures", "words"),
+    [
+        ([0, 0, 1], [0, 0, 1], "1 people"),
+        ([0, 0, 0], [0, 0, 1], "different faces"),
+        ([0, 0, 0], [0, 0, 2], "not there"),
+        ([0, 0, -1], [0, 0, 0], "not there"),
+        ([0, 0], [0, 0], "decided on"),
+    ],
+)
+def test_a_method_that_breaks_its_claim_releases_nothing(groups, pictures, words):
+    release = Release(np.array(groups), np.array(pictures), np.zeros((2, 8, 8, 3), np.uint8))
+    with pytest.raises(GroupingError, match=words):
+        check_release(release, np.arange(3), PixelMean(k=2).guarantee)
+
+
+def test_existing_crops_are_refused_and_replaced_on_request(crowd, tmp_path):
+    out = tmp_path / "out"
+    anonymize(crowd, out, settings=replace(CROPS, method=PixelMean(k=2)))
+    with pytest.raises(OutputError, match="exist already"):
+        anonymize(crowd, out, settings=CROPS)
+    anonymize(crowd, out, settings=CROPS, overwrite=True)
+    assert verify(out).holds and verify(out).groups == 2
+
+
+def test_alpha_under_a_replaced_face_becomes_opaque(crowd, tmp_path):
+    from PIL import Image
+
+    image = Image.open(crowd / "sub" / "three.png").convert("RGBA")
+    image.putalpha(200)
+    image.save(crowd / "sub" / "three.png")
+    anonymize(crowd, tmp_path / "out", settings=K3)
+    alpha = read_photo(tmp_path / "out" / "sub" / "three.png").alpha
+    assert alpha[75, 64] == 255 and alpha[2, 2] == 200
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are posix")
+def test_a_private_folder_that_others_may_open_is_not_used_again(tmp_path, temporary):
+    from faceveil.pipeline.private import PrivateFolder
+
+    state = tmp_path / "state"
+    state.mkdir()
+    first = PrivateFolder.open(state)
+    assert PrivateFolder.open(state) == replace(first, new=False)
+    first.path.chmod(0o755)
+    assert PrivateFolder.open(state).path != first.path

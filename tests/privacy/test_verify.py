@@ -1,0 +1,235 @@
+"""The verifier believes a genuine release and catches each way to break one."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from faceveil import Settings, anonymize, method
+from faceveil.errors import UsageError
+from faceveil.faces import Face
+from faceveil.faces.replace import replace_face
+from faceveil.photos import Photo, read_photo, write_photo
+from faceveil.privacy.record import ReleaseRecord, name_key
+from faceveil.privacy.verify import TOLERANCE, verify
+
+
+def kinds(out: Path) -> set[str]:
+    return {finding.kind for finding in verify(out).findings}
+
+
+def manifest(out: Path) -> dict:
+    return json.loads((out / "run.json").read_text())
+
+
+def edit(out: Path, change) -> None:
+    content = manifest(out)
+    change(content["released"])
+    (out / "run.json").write_text(json.dumps(content))
+
+
+def save(pixels: np.ndarray, path: Path) -> None:
+    write_photo(Photo(pixels), path, overwrite=True)
+
+
+def of_each_group(out: Path) -> tuple[str, str]:
+    """A photo of one person from each of the two groups."""
+    photos = ReleaseRecord.from_json(manifest(out)["released"]).photos
+    first: dict[int, str] = {}
+    for name in ("0.jpg", "1.jpg", "2.jpg", "3.jpg"):
+        first.setdefault(photos[name_key(name)][0].group, name)
+    one, other = first.values()
+    return one, other
+
+
+def place_in(out: Path, name: str):
+    return ReleaseRecord.from_json(manifest(out)["released"]).photos[name_key(name)][0].place
+
+
+def test_a_genuine_release_of_photos_holds(photos_out):
+    verdict = verify(photos_out)
+    assert verdict.holds and verdict.k == 3 and verdict.faces == 6 and verdict.smallest == 3
+    assert 0 < verdict.largest_difference < TOLERANCE
+
+
+def test_a_genuine_release_of_crops_holds(crops_out):
+    verdict = verify(crops_out)
+    assert verdict.holds and verdict.groups == 2 and verdict.largest_difference is None
+
+
+@pytest.mark.parametrize("quality", [40, 90])
+def test_photos_that_were_compressed_again_still_hold(photos_out, quality):
+    for path in photos_out.glob("*.jpg"):
+        Image.open(path).save(path, quality=quality)
+    assert verify(photos_out).holds
+
+
+def test_an_original_face_put_back_is_caught(photos_out, originals):
+    shutil.copy(originals / "0.jpg", photos_out / "0.jpg")
+    assert kinds(photos_out) == {"different-face"}
+    assert {finding.where for finding in verify(photos_out).findings} == {"0.jpg"}
+
+
+def test_original_eyes_put_back_are_caught(photos_out, originals):
+    after, before = (read_photo(folder / "1.jpg").pixels.copy() for folder in (photos_out, originals))
+    place = place_in(photos_out, "1.jpg")
+    left, top = place.points_to_photo(np.array([80.0, 108])).astype(int)
+    right, bottom = place.points_to_photo(np.array([176.0, 136])).astype(int)
+    after[top:bottom, left:right] = before[top:bottom, left:right]
+    save(after, photos_out / "1.jpg")
+    assert "different-face" in kinds(photos_out)
+
+
+def test_a_face_of_another_group_is_caught(photos_out):
+    one, other = of_each_group(photos_out)
+    there, here = place_in(photos_out, other), place_in(photos_out, one)
+    crop = there.crop(read_photo(photos_out / other).pixels)
+    image = read_photo(photos_out / one).pixels
+    middle = here.points_to_photo(np.array([128.0, 150]))
+    box = np.concatenate([middle - 40, middle + 40])
+    swapped, _ = replace_face(image, Face(box, np.zeros((5, 2)), 1, "x"), crop, here)
+    save(swapped, photos_out / one)
+    assert kinds(photos_out) == {"different-face"}
+
+
+def test_an_added_original_is_caught(photos_out, originals):
+    shutil.copy(originals / "0.jpg", photos_out / "more.jpg")
+    assert kinds(photos_out) == {"stranger"}
+
+
+def test_an_added_person_in_a_released_photo_is_caught(photos_out, originals):
+    image = read_photo(photos_out / "two.png").pixels
+    save(np.hstack([image, read_photo(originals / "0.jpg").pixels]), photos_out / "two.png")
+    assert kinds(photos_out) == {"unexplained-face"}
+
+
+def test_a_removed_photo_that_leaves_a_group_below_k_is_caught(photos_out):
+    (photos_out / "2.jpg").unlink()
+    verdict = verify(photos_out)
+    assert {finding.kind for finding in verdict.findings} == {"group-size"}
+    assert any("not there" in note for note in verdict.notes)
+
+
+def test_a_removed_photo_of_a_group_that_is_large_enough_is_only_noted(photos_out):
+    def lower(record):
+        record["k"] = 2
+
+    edit(photos_out, lower)
+    (photos_out / "2.jpg").unlink()
+    verdict = verify(photos_out)
+    assert verdict.holds and any("at least 2 people remain" in note for note in verdict.notes)
+
+
+def raise_k(record):
+    record["k"] = 4
+
+
+def count_more_people(record):
+    for size in record["groups"].values():
+        size["people"] = size["faces"] + 1
+
+
+def move_a_face_to_the_other_group(record):
+    groups = list(record["groups"])
+    face = next(faces[0] for faces in record["photos"].values() if faces[0][0] == int(groups[0]))
+    face[0] = int(groups[1])
+
+
+def move_a_face_and_the_counts(record):
+    move_a_face_to_the_other_group(record)
+    one, other = record["groups"].values()
+    one["faces"], other["faces"] = one["faces"] - 1, other["faces"] + 1
+    one["people"], other["people"], record["k"] = one["people"] - 1, other["people"] + 1, 2
+
+
+def shift_a_place(record):
+    next(iter(record["photos"].values()))[0][3] += 60
+
+
+def forget_a_face(record):
+    faces = next(faces for faces in record["photos"].values() if len(faces) == 2)
+    group = str(faces.pop()[0])
+    record["groups"][group]["faces"] -= 1
+    record["k"] = 2
+    record["groups"][group]["people"] -= 1
+
+
+def spoil(record):
+    next(iter(record["photos"].values()))[0][1:] = [0, 0, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        (raise_k, "group-size"),
+        (count_more_people, "record"),
+        (move_a_face_to_the_other_group, "record"),
+        (move_a_face_and_the_counts, "different-face"),
+        (shift_a_place, "different-face"),
+        (forget_a_face, "unexplained-face"),
+        (spoil, "record"),
+    ],
+)
+def test_an_edited_record_is_caught(photos_out, change, kind):
+    edit(photos_out, change)
+    assert kind in kinds(photos_out)
+
+
+def test_a_manifest_that_is_no_json_is_caught(photos_out):
+    (photos_out / "run.json").write_text("{")
+    assert kinds(photos_out) == {"record"}
+
+
+def test_metadata_is_caught_unless_it_was_kept_by_name(photos_out):
+    exif = Image.Exif()
+    exif[0x0132] = "2020:01:01 00:00:00"
+    Image.open(photos_out / "0.jpg").save(photos_out / "0.jpg", quality=95, exif=exif)
+    assert kinds(photos_out) == {"metadata"}
+    content = manifest(photos_out)
+    (photos_out / "run.json").write_text(json.dumps({**content, "kept_metadata": ["DateTime"]}))
+    assert verify(photos_out).holds
+
+
+def test_other_files_and_unfinished_runs_are_caught(photos_out):
+    (photos_out / "notes.txt").write_text("who is who")
+    (photos_out / ".faceveil").mkdir()
+    assert {finding.where for finding in verify(photos_out).findings} == {"notes.txt", ".faceveil"}
+
+
+def test_a_changed_added_or_removed_crop_is_caught(crops_out):
+    first = crops_out / "group-0001" / "0001.png"
+    kept = first.read_bytes()
+    save(255 - read_photo(first).pixels, first)
+    assert kinds(crops_out) == {"different-face"}
+    first.write_bytes(kept)
+    shutil.copy(first, crops_out / "group-0001" / "0009.png")
+    assert kinds(crops_out) == {"stranger"}
+    (crops_out / "group-0001" / "0009.png").rename(crops_out / "original.png")
+    assert kinds(crops_out) == {"stranger"}
+    (crops_out / "original.png").unlink()
+    first.unlink()
+    assert kinds(crops_out) == {"group-size"}
+
+
+def test_a_release_without_a_k_claim_does_not_pass(originals, tmp_path):
+    anonymize(originals, tmp_path / "out", settings=Settings(method=method("blackout")))
+    assert kinds(tmp_path / "out") == {"claim"}
+
+
+def test_a_folder_without_a_manifest_is_refused(originals):
+    with pytest.raises(UsageError, match="does not exist"):
+        verify(originals)
+
+
+def test_the_command_says_it_by_its_exit_code(photos_out):
+    command = [sys.executable, "-m", "faceveil", "verify", str(photos_out)]
+    good = subprocess.run(command, capture_output=True, text=True)
+    assert good.returncode == 0 and "The claim holds: k=3" in good.stdout
+    (photos_out / "0.jpg").unlink()
+    bad = subprocess.run([*command, "--json"], capture_output=True, text=True)
+    assert bad.returncode == 3 and json.loads(bad.stdout)["findings"][0]["kind"] == "group-size"
