@@ -13,6 +13,7 @@ from faceveil.cli import (
     anonymize,
     certify,
     doctor,
+    encode,
     evaluate,
     group,
     leaks,
@@ -39,6 +40,7 @@ app.command("group")(group.group)
 app.command("leaks")(leaks.leaks)
 app.command("doctor")(doctor.doctor)
 app.command("sample")(sample.sample)
+app.command("encode")(encode.encode)
 app.command("render")(render_latents.render)
 
 
