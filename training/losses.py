@@ -7,13 +7,13 @@ from torch.nn import functional as F
 
 from faceveil.models import mobilestylegan as arrays
 from faceveil.models.generator import synthesis
+from faceveil.models.torch.encoder import arcface_crop
 from faceveil.models.torch.lpips import Lpips
-from faceveil.models.torch.mobilenet import MobileFaceNet
+from faceveil.models.torch.mobilenet import face_recognizer
 from faceveil.models.torch.mobilestylegan import Synthesis
 from faceveil.models.wspace import w_space
 
-# Where the ArcFace template lies in an FFHQ crop, from YuNet's mean points on FFHQ: left, top, side.
-ARCFACE_IN_FFHQ = (0.1345, 0.129, 0.7345)
+WEIGHTS = {"pixels": 1.0, "lpips": 0.8, "identity": 1.2}
 
 
 class StyleLoss(nn.Module):
@@ -54,7 +54,6 @@ class ImageLoss(nn.Module):
         self.size = size
         self.generator = Synthesis(synthesis(size))
         self.lpips = Lpips("alexnet")
-        self.recognizer = MobileFaceNet.pretrained()
         self.register_buffer("weight", face_weight(size))
 
     def forward(self, wplus: Tensor, photos: Tensor, masks: Tensor) -> dict[str, Tensor]:
@@ -66,9 +65,9 @@ class ImageLoss(nn.Module):
         pixels = (self.weight * (renders - photos).square()).mean()
         wide, wide_photos = _enlarge(renders, 128), _enlarge(photos, 128)
         with torch.no_grad():
-            looks, who = self.lpips.taps(wide_photos), self.recognizer(arcface_crop(photos))
+            looks, who = self.lpips.taps(wide_photos), face_recognizer()(arcface_crop((photos + 1) / 2))
         lpips = self.lpips.distance(self.lpips.taps(wide), looks).mean()
-        identity = 1 - (self.recognizer(arcface_crop(renders)) * who).sum(1).mean()
+        identity = 1 - (face_recognizer()(arcface_crop((renders + 1) / 2)) * who).sum(1).mean()
         return {"pixels": pixels, "lpips": lpips, "identity": identity}
 
 
@@ -78,15 +77,6 @@ def face_weight(size: int) -> Tensor:
     y, x = torch.meshgrid(line, line, indexing="ij")
     inside = ((x - 0.5) / 0.33).square() + ((y - 0.54) / 0.42).square() < 1
     return torch.where(inside, 1.0, 0.3)[None, None]
-
-
-def arcface_crop(images: Tensor) -> Tensor:
-    """FFHQ crops in [-1, 1] to the recogniser's 112×112 in [0, 1]."""
-    left, top, side = ARCFACE_IN_FFHQ
-    line = (torch.arange(112) + 0.5) / 112
-    y, x = torch.meshgrid(top + side * line, left + side * line, indexing="ij")
-    grid = (2 * torch.stack([x, y], dim=2) - 1).expand(len(images), -1, -1, -1)
-    return (F.grid_sample(images, grid, align_corners=False, padding_mode="border") + 1) / 2
 
 
 def _enlarge(images: Tensor, size: int) -> Tensor:

@@ -14,11 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from training.augment import degrade, jitter, relight
 from training.latents import mixed_wplus
-from training.losses import StyleLoss, arcface_crop, face_weight
+from training.losses import StyleLoss, face_weight
 from training.pairs import open_pairs
 from training.real_faces import ffhq_matrix, held_out
 
 from faceveil.models.generator import Generator
+from faceveil.models.torch.encoder import arcface_crop
 from faceveil.models.wspace import w_space
 
 
@@ -87,7 +88,7 @@ def test_the_recognisers_crop_puts_ffhq_eyes_where_arcface_wants_them() -> None:
     image = torch.zeros(1, 3, 256, 256)
     for x, y in ((0.380, 0.469), (0.619, 0.471)):
         image[:, :, int(y * 256) - 2 : int(y * 256) + 3, int(x * 256) - 2 : int(x * 256) + 3] = 1
-    crop = arcface_crop(image)[0, 0] - 0.5
+    crop = arcface_crop(image)[0, 0]
     for half, x, y in ((crop[:, :56], 38.3, 51.7), (crop[:, 56:], 73.5 - 56, 51.5)):
         row, column = divmod(int(half.argmax()), 56)
         assert abs(row - y) < 4 and abs(column - x) < 4

@@ -13,6 +13,7 @@ from faceveil.cli import (
     anonymize,
     certify,
     doctor,
+    encode,
     evaluate,
     group,
     leaks,
@@ -43,6 +44,7 @@ app.command("leaks")(leaks.leaks)
 app.command("doctor")(doctor.doctor)
 app.command("tune")(tune.tune)
 app.command("sample")(sample.sample)
+app.command("encode")(encode.encode)
 app.command("render")(render_latents.render)
 
 

@@ -3,7 +3,8 @@
     wplus = Encoder().encode(crops)            # N × S × S × 3, RGB uint8, FFHQ alignment → N × 23 × 512
 
 The network is that of `torch/encoder.py`; its averaged weights ship in half precision and are built into a
-graph here, with each batch normalisation folded into the convolution before it.
+graph here, with each batch normalisation folded into the convolution before it. The recogniser whose embedding
+the head reads comes from its own card.
 """
 
 from collections.abc import Mapping
@@ -16,15 +17,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faceveil.errors import UsageError
+from faceveil.models import mobilefacenet
 from faceveil.models.mobilestylegan import SLOTS, Floats
 from faceveil.models.runtime import Network, openvino
+from faceveil.models.store import weights as stored_weights
+from faceveil.models.unpickle import read_torch
 from faceveil.models.wspace import w_space
 
 WEIGHTS = Path(__file__).with_name("data") / "encoder.npz"
 INPUT_SIZE = 128
 COORDINATES = 300  # hold 96 % of the variance of W
 GRIDS = (8, 8, 4, 2)  # to which the four maps are pooled
-THUMBNAIL = 16
+THUMBNAIL = 32
+RECOGNIZER = "mobilefacenet.facesdk"
+# Where the ArcFace template lies in an FFHQ crop, from YuNet's mean points on FFHQ: left, top, side.
+ARCFACE_IN_FFHQ = (0.1345, 0.129, 0.7345)
+ARCFACE_SIZE = 112
 
 # MobileNetV2's blocks: (expansion, channels, repeats, stride of the first).
 STAGES = (
@@ -84,7 +92,7 @@ def build_graph(weights: Weights) -> Any:
     image = op.parameter([1, 3, INPUT_SIZE, INPUT_SIZE], np.float32, "image")
     maps = _mobilenet_taps(image, weights)
     pooled = [_pool(tap, grid) for tap, grid in zip(maps, GRIDS, strict=True)]
-    features = op.concat([*pooled, _pool(image, THUMBNAIL)], 1)
+    features = op.concat([*pooled, _pool(image, THUMBNAIL), *_recogniser(image)], 1)
     scaled = op.divide(op.subtract(features, weights["feature_mean"][None]), weights["feature_scale"][None])
     hidden = _linear(scaled, weights, "narrow")
     inner = op.gelu(_linear(hidden, weights, "residual.0"), "erf")
@@ -96,11 +104,37 @@ def build_graph(weights: Weights) -> Any:
     return ov.Model([op.result(wplus, "wplus")], [image], "encoder")
 
 
-def _mobilenet_taps(image: Node, weights: Weights) -> list[Node]:
+def arcface_matrices(size: int) -> tuple[Floats, Floats]:
+    """Bilinear sampling of the recogniser's crop from an FFHQ crop: crop = rows @ image @ columns.T."""
+    left, top, side = ARCFACE_IN_FFHQ
+    rows, columns = (_sampling(size, start, side) for start in (top, left))
+    return rows, columns
+
+
+def _sampling(size: int, start: float, side: float) -> Floats:
+    """112 × size: which two pixels each sample lies between, and how near to each."""
+    places = (start + side * (np.arange(ARCFACE_SIZE) + 0.5) / ARCFACE_SIZE) * size - 0.5
+    distance = np.abs(places[:, None] - np.arange(size)[None])
+    return np.asarray(np.maximum(0, 1 - distance), np.float32)
+
+
+def _recogniser(image: Node) -> tuple[Node, Node]:
+    """The recogniser's last two layers on its crop; the last one of length 1."""
+    op = openvino().opset13
+    rows, columns = arcface_matrices(INPUT_SIZE)
+    crop = op.matmul(op.matmul(op.constant(rows), image, False, False), op.constant(columns), False, True)
+    wide, embedding = mobilefacenet.layers(_imagenet(crop), read_torch(stored_weights(RECOGNIZER)))
+    return wide, op.normalize_l2(embedding, np.array([1]), 1e-12, "max")
+
+
+def _imagenet(image: Node) -> Node:
     op = openvino().opset13
     mean, std = (np.array(v, np.float32).reshape(1, 3, 1, 1) for v in (IMAGENET_MEAN, IMAGENET_STD))
-    x = op.divide(op.subtract(image, mean), std)
-    x = _relu6(_conv(x, weights, "0.0", "0.1", stride=2))
+    return op.divide(op.subtract(image, mean), std)
+
+
+def _mobilenet_taps(image: Node, weights: Weights) -> list[Node]:
+    x = _relu6(_conv(_imagenet(image), weights, "0.0", "0.1", stride=2))
     taps, block = [], 1
     for expand, _, repeats, stride in STAGES:
         for position in range(repeats):

@@ -25,8 +25,14 @@ def mobilefacenet(path: Path) -> Any:
     ov = openvino()
     from openvino import opset13 as ops
 
-    weights = read_torch(path)
     image = ops.parameter([-1, 3, 112, 112], np.float32, name="image")
+    return ov.Model([layers(image, read_torch(path))[1]], [image], "mobilefacenet")
+
+
+def layers(image: Any, weights: Weights) -> tuple[Any, Any]:
+    """The last two layers, N×512 and N×128, as nodes on an image N×3×112×112 of ImageNet's scale."""
+    from openvino import opset13 as ops
+
     x = _relu6(_conv(image, weights, "conv1.0", "conv1.1", stride=2, pad=1))
     x = ops.relu(_conv(x, weights, "dw_conv.depthwise", "dw_conv.bn1", pad=1))
     x = ops.relu(_conv(x, weights, "dw_conv.pointwise", "dw_conv.bn2"))
@@ -36,9 +42,15 @@ def mobilefacenet(path: Path) -> Any:
             x = _inverted_residual(x, weights, f"features.{block}.conv", first_stride if position == 0 else 1)
             block += 1
     x = _relu6(_conv(x, weights, "conv2.0", "conv2.1"))
-    x = _conv(x, weights, "gdconv.depthwise", "gdconv.bn")
-    x = _conv(x, weights, "conv3", "bn")
-    return ov.Model([ops.reshape(x, np.array([0, -1]), special_zero=True)], [image], "mobilefacenet")
+    wide = _conv(x, weights, "gdconv.depthwise", "gdconv.bn")
+    narrow = _conv(wide, weights, "conv3", "bn")
+    return _flat(wide), _flat(narrow)
+
+
+def _flat(x: Any) -> Any:
+    from openvino import opset13 as ops
+
+    return ops.reshape(x, np.array([0, -1]), special_zero=True)
 
 
 def _inverted_residual(x: Any, weights: Weights, name: str, stride: int) -> Any:

@@ -1,25 +1,26 @@
 """The encoder in torch: an aligned face (FFHQ crop, 128 px) → W+.
 
-MobileNetV2's maps at four depths and a thumbnail of the photo, pooled to small grids, go through a linear
-bottleneck, a residual layer, and a linear map to 300 whitened coordinates of W for each of the 23 slots. The
-bottleneck and the last map start as a reduced-rank ridge regression (`set_linear`), the residual layer as
-nothing.
+MobileNetV2's maps at four depths and a thumbnail of the photo, pooled to small grids, and a frozen recogniser's
+last two layers go through a linear bottleneck, a residual layer, and a linear map to 300 whitened coordinates of
+W for each of the 23 slots. The bottleneck and the last map start as a reduced-rank ridge regression
+(`set_linear`), the residual layer as nothing.
 """
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from faceveil.models.encoder import COORDINATES, GRIDS, INPUT_SIZE, THUMBNAIL
+from faceveil.models.encoder import COORDINATES, GRIDS, INPUT_SIZE, THUMBNAIL, arcface_matrices
 from faceveil.models.mobilestylegan import SLOTS, Floats
-from faceveil.models.torch.mobilenet import MobileNetV2
+from faceveil.models.torch.mobilenet import MobileNetV2, face_recognizer
 from faceveil.models.wspace import w_space
 
 RANK = 512
-FEATURES = 24 * 64 + 32 * 64 + 96 * 16 + 320 * 4 + 3 * THUMBNAIL**2
+RECOGNIZER_FEATURES = 512 + 128  # the last of the features
+FEATURES = 24 * 64 + 32 * 64 + 96 * 16 + 320 * 4 + 3 * THUMBNAIL**2 + RECOGNIZER_FEATURES
 
 
-__all__ = ["COORDINATES", "INPUT_SIZE", "RANK", "Encoder"]
+__all__ = ["COORDINATES", "INPUT_SIZE", "RANK", "RECOGNIZER_FEATURES", "Encoder"]
 
 
 class Encoder(nn.Module):
@@ -51,7 +52,8 @@ class Encoder(nn.Module):
         """What the head reads, as it comes from the backbone."""
         maps = self.backbone.taps(images)
         pooled = [F.adaptive_avg_pool2d(m, grid).flatten(1) for m, grid in zip(maps, GRIDS, strict=True)]
-        return torch.cat([*pooled, F.adaptive_avg_pool2d(images, THUMBNAIL).flatten(1)], dim=1)
+        who = face_recognizer().layers(arcface_crop(images))
+        return torch.cat([*pooled, F.adaptive_avg_pool2d(images, THUMBNAIL).flatten(1), *who], dim=1)
 
     def coordinates(self, images: Tensor) -> Tensor:
         """Whitened coordinates, N × 23 × 300."""
@@ -82,3 +84,10 @@ class Encoder(nn.Module):
         kept = {name: value for name, value in pretrained.items() if not name.startswith("features.18.")}
         encoder.backbone.load_state_dict(kept)
         return encoder
+
+
+def arcface_crop(images: Tensor) -> Tensor:
+    """FFHQ crops of any size to the recogniser's 112 × 112."""
+    rows, columns = (torch.from_numpy(matrix) for matrix in arcface_matrices(images.shape[-1]))
+    crop: Tensor = rows @ images @ columns.T
+    return crop

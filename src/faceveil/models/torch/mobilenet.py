@@ -4,6 +4,8 @@ Sandler et al., "MobileNetV2: Inverted Residuals and Linear Bottlenecks" (2018);
 (2018). Parameter names are those of the files that the cards name, so that a state dict loads as it is.
 """
 
+from functools import cache
+
 import torch
 from torch import Tensor, nn
 
@@ -128,7 +130,17 @@ class MobileFaceNet(nn.Module):
         network.load_state_dict({name: torch.from_numpy(array.copy()) for name, array in stored.items()})
         return network.eval().requires_grad_(False)
 
-    def forward(self, images: Tensor) -> Tensor:
+    def layers(self, images: Tensor) -> tuple[Tensor, Tensor]:
+        """The layer before the last (N × 512), and the embedding (N × 128)."""
         x = self.dw_conv(self.conv1((images - self.mean) / self.std))
         x = self.gdconv(self.conv2(self.features(x)))
-        return nn.functional.normalize(self.bn(self.conv3(x)).flatten(1), dim=1)
+        return x.flatten(1), nn.functional.normalize(self.bn(self.conv3(x)).flatten(1), dim=1)
+
+    def forward(self, images: Tensor) -> Tensor:
+        return self.layers(images)[1]
+
+
+@cache
+def face_recognizer() -> MobileFaceNet:
+    """The one frozen recogniser that the encoder reads and the losses ask; it never judges."""
+    return MobileFaceNet.pretrained()
