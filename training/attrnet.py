@@ -88,9 +88,12 @@ def gather(pairs: Path, run: Path) -> dict[str, Faces]:
 
 
 @torch.no_grad()
-def features(network: AttrNet, images: Images) -> Floats:
-    batches = [network.features(to_tensor(list(images[i : i + 64]))) for i in range(0, len(images), 64)]
-    return torch.cat(batches).numpy()
+def features(network: AttrNet, images: Images, cache: Path) -> Floats:
+    """What the untrained network's head would read, kept in a file."""
+    if not cache.exists():
+        parts = [network.features(to_tensor(list(images[i : i + 64]))) for i in range(0, len(images), 64)]
+        np.save(cache, torch.cat(parts).numpy().astype(np.float16))
+    return np.load(cache).astype(np.float32)
 
 
 def teach(network: AttrNet, parts: dict[str, Faces], known: dict[str, Floats]) -> None:
@@ -111,6 +114,7 @@ def teach(network: AttrNet, parts: dict[str, Faces], known: dict[str, Floats]) -
         back = found.coef_ @ axes.components_ * size
         weight[columns] = back
         bias[columns] = found.intercept_ - back @ axes.mean_
+        print(f"taught {OUTPUTS[columns[0]].label}: {rows.sum()} faces", flush=True)
 
     fit(GROUPS["age"], "utkface", 0.003)
     fit(GROUPS["ethnicity"], "utkface", 0.003)
@@ -218,7 +222,10 @@ def main() -> None:
     torch.manual_seed(0)
     parts = gather(options.pairs, options.run)
     network = AttrNet.with_pretrained_trunk(len(OUTPUTS)).eval()
-    known = {name: features(network, faces.images) for name, faces in parts.items()}
+    known = {
+        name: features(network, faces.images, options.run / f"features-{name}.npy")
+        for name, faces in parts.items()
+    }
     teach(network, parts, known)
     network.save(options.run / "teacher.npz", OUTPUTS)
     print("teacher.npz written", flush=True)

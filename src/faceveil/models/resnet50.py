@@ -14,7 +14,7 @@ def resnet50(image: Node, weights: Weights, name: str) -> Node:
     """An RGB picture in [0, 1], 1 × 3 × S × S, to 1 × 2048."""
     ops = openvino().opset13
     x = ops.relu(conv(normalised(image), weights, f"{name}.conv1", f"{name}.bn1", stride=2, pad=3))
-    x = ops.max_pool(x, [2, 2], [1, 1], [1, 1], [1, 1], [3, 3]).output(0)
+    x = openvino().opset1.max_pool(x, [2, 2], [1, 1], [1, 1], [3, 3])
     for stage, (count, _, first_stride) in enumerate(STAGES, start=1):
         for position in range(count):
             block = f"{name}.layer{stage}.{position}"

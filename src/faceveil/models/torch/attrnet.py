@@ -62,6 +62,16 @@ class AttrNet(nn.Module):
         pooled = [F.adaptive_avg_pool2d(m, grid).flatten(1) for m, grid in zip(maps, GRIDS, strict=True)]
         return (torch.cat(pooled, dim=1) - self.feature_mean) / self.feature_scale
 
+    @torch.no_grad()
+    def standardise(self, images: Tensor, size: float = 8.0) -> None:
+        """Centre what MobileNetV2's head reads and bring each row to about this length, as these faces tell."""
+        if self.trunk_name == "mobilenetv2":
+            self.feature_mean.zero_()
+            self.feature_scale.fill_(1)
+            found = self.features(images)
+            self.feature_mean.copy_(found.mean(dim=0))
+            self.feature_scale.copy_((found.std(dim=0) + 0.05) * FEATURES**0.5 / size)
+
     def forward(self, images: Tensor) -> Tensor:
         logits: Tensor = self.head(self.features(images))
         return logits
