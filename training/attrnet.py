@@ -2,10 +2,12 @@
 
 PAIRS is the folder of `training.pairs` and `training.real_faces`. Three stages, each kept in RUN:
 
-1. A teacher: linear heads on ImageNet's MobileNetV2, frozen, from UTKFace's labels and the hand labels.
-2. Generated faces moved along the labels' directions (`attribute_faces.py`), and the teacher's opinion of faces
-   that nobody labelled, where it is sure.
-3. AttrNet: starts as the teacher and trains its later blocks on everything, degraded as users' photos are.
+1. A teacher: linear heads on ImageNet's MobileNetV2, frozen, from UTKFace's labels, the hand labels and other
+   networks' opinions (teacher.npz).
+2. Generated faces moved along the labels' directions (`attribute_faces.py`, moved.npz), and linear heads that
+   have seen them too (start.npz).
+3. AttrNet: starts there and trains its later blocks on everything, degraded as users' photos are, also on what
+   the teacher is sure of in faces that nobody labelled (attrnet.npz). With --minutes 0 the linear heads are it.
 
 Held out throughout: 60 FFHQ faces, 500 people of LFW, 1,000 photos of UTKFace.
 """
@@ -31,6 +33,7 @@ from training.attribute_labels import (
     GROUPS,
     OUTPUTS,
     TRAINING_LABELS,
+    YES_OR_NO,
     Targets,
     face_id,
     from_networks,
@@ -98,35 +101,51 @@ def features(network: AttrNet, images: Images, cache: Path) -> Floats:
 
 def teach(network: AttrNet, parts: dict[str, Faces], known: dict[str, Floats]) -> None:
     """Set the network's head to logistic regressions on the principal axes of its features."""
-    sample = np.concatenate([known["photos"], known["utkface"][::3], known["generated"][::3]])
+    sample = np.concatenate([known[name][::3] for name in ("photos", "utkface", "generated")])
     mean, scale = sample.mean(axis=0), sample.std(axis=0) + 0.05
-    axes = PCA(600, svd_solver="randomized", random_state=0).fit((sample - mean) / scale)
+    axes = PCA(600, svd_solver="randomized", iterated_power=2, random_state=0).fit((sample - mean) / scale)
     size = 10 / np.sqrt(axes.explained_variance_[0])
     codes = {name: axes.transform((table - mean) / scale) * size for name, table in known.items()}
     weight = np.zeros((len(OUTPUTS), len(mean)), np.float32)
     bias = np.zeros(len(OUTPUTS), np.float32)
 
-    def fit(columns: list[int], source: str, cost: float) -> None:
-        targets = parts[source].targets[:, columns]
+    def fit(columns: list[int], sources: tuple[str, ...], cost: float) -> None:
+        given = [name for name in sources if name in parts]
+        targets = np.concatenate([parts[name].targets[:, columns] for name in given])
         rows = ~np.isnan(targets[:, 0])
         classes = targets[rows].argmax(axis=1) if len(columns) > 1 else targets[rows, 0].astype(int)
-        found = LogisticRegression(C=cost, max_iter=2000).fit(codes[source][rows], classes)
+        seen = np.concatenate([codes[name] for name in given])[rows]
+        found = LogisticRegression(C=cost, max_iter=2000).fit(seen, classes)
         back = found.coef_ @ axes.components_ * size
         weight[columns] = back
         bias[columns] = found.intercept_ - back @ axes.mean_
         print(f"taught {OUTPUTS[columns[0]].label}: {rows.sum()} faces", flush=True)
 
-    fit(GROUPS["age"], "utkface", 0.003)
-    fit(GROUPS["ethnicity"], "utkface", 0.003)
-    fit([COLUMN["female"]], "utkface", 0.003)
-    fit(GROUPS["hair"], "hand", 0.01)
-    for label in (output.label for output in OUTPUTS if not output.group and output.label != "female"):
-        fit([COLUMN[label]], "hand", 0.01)
+    for columns in (GROUPS["age"], GROUPS["ethnicity"], [COLUMN["female"]]):
+        fit(columns, ("utkface",), 0.003)
+    fit(GROUPS["hair"], ("hand",), 0.01)
+    for label in ("smiling", "mouth open"):  # where other networks label thousands of faces
+        fit([COLUMN[label]], ("photos", "generated", "moved"), 0.01)
+    for label in YES_OR_NO:
+        if label not in ("smiling", "mouth open"):
+            fit([COLUMN[label]], ("hand", "moved"), 0.3)  # by cross-validation
     with torch.no_grad():
         network.feature_mean.copy_(torch.from_numpy(mean))
         network.feature_scale.copy_(torch.from_numpy(scale))
         network.head[0].weight.copy_(torch.from_numpy(weight))
         network.head[0].bias.copy_(torch.from_numpy(bias))
+
+
+def linear_heads(parts: dict[str, Faces], run: Path, name: str) -> AttrNet:
+    """The frozen trunk with its linear heads, from its file if it was made before."""
+    network = AttrNet.with_pretrained_trunk(len(OUTPUTS)).eval()
+    if (path := run / f"{name}.npz").exists():
+        network.load(path)
+        return network
+    known = {n: features(network, faces.images, run / f"features-{n}.npy") for n, faces in parts.items()}
+    teach(network, parts, known)
+    network.save(path, OUTPUTS)
+    return network
 
 
 def with_opinions(faces: Faces, logits: Floats) -> Faces:
@@ -186,7 +205,7 @@ def train(network: AttrNet, parts: dict[str, Faces], minutes: float, save: Path)
         [{"params": later, "top": 4e-4}, {"params": head, "top": 1e-4}], lr=0, weight_decay=0.02
     )
     step, running = 0, 0.0
-    while (passed := (time.monotonic() - begun) / 60 / minutes) < 1:
+    while minutes and (passed := (time.monotonic() - begun) / 60 / minutes) < 1:
         for group in optimiser.param_groups:  # up in 100 steps, down with the cosine of time
             group["lr"] = (
                 group["top"] * min(1, (step + 1) / 100) * (0.02 + 0.49 * (1 + np.cos(np.pi * passed)))
@@ -221,14 +240,7 @@ def main() -> None:
     torch.set_num_threads(1)
     torch.manual_seed(0)
     parts = gather(options.pairs, options.run)
-    network = AttrNet.with_pretrained_trunk(len(OUTPUTS)).eval()
-    known = {
-        name: features(network, faces.images, options.run / f"features-{name}.npy")
-        for name, faces in parts.items()
-    }
-    teach(network, parts, known)
-    network.save(options.run / "teacher.npz", OUTPUTS)
-    print("teacher.npz written", flush=True)
+    network = linear_heads(parts, options.run, "teacher")
 
     @torch.no_grad()
     def judge(images: Images) -> Targets:
@@ -244,6 +256,7 @@ def main() -> None:
         np.savez(stored, images=new.images, targets=new.targets)
     with np.load(stored) as arrays:
         parts["moved"] = Faces(arrays["images"], arrays["targets"])
+    network = linear_heads(parts, options.run, "start")
     for name, opinions in logits.items():
         parts[name] = with_opinions(parts[name], opinions)
     trained = train(network, parts, options.minutes, options.run / "attrnet.npz")

@@ -76,6 +76,15 @@ class AttrNet(nn.Module):
         logits: Tensor = self.head(self.features(images))
         return logits
 
+    def load(self, path: Path) -> None:
+        """Take the weights of a file that `save` wrote."""
+        with np.load(path) as stored:
+            names = set(self.state_dict()) & set(stored)
+            found = {name: torch.from_numpy(stored[name].astype(np.float32)) for name in names}
+        missing, _ = self.load_state_dict(found, strict=False)
+        if lost := [name for name in missing if not name.endswith("num_batches_tracked")]:
+            raise UsageError(f"{path} has no {lost[0]}: it is of another trunk.")
+
     def save(self, path: Path, outputs: Sequence[Output]) -> None:
         """Write what `models/attrnet.py` reads, in half precision."""
         arrays = {
