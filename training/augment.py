@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 Image = NDArray[np.uint8]
 
 
-def degrade(image: Image, rng: np.random.Generator) -> Image:
-    """What a camera or a file does and the encoder should see through; each with its own chance."""
-    if rng.random() < 0.25:
+def degrade(image: Image, rng: np.random.Generator, occlusion: float = 0.25) -> Image:
+    """What a camera or a file does and a network should see through; each with its own chance."""
+    if rng.random() < occlusion:
         image = _occlude(image, rng)
     if rng.random() < 0.3:
         image = _low_resolution(image, rng)

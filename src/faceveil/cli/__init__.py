@@ -11,6 +11,7 @@ import typer
 
 from faceveil.cli import (
     anonymize,
+    attributes,
     certify,
     doctor,
     encode,
@@ -41,6 +42,7 @@ app.command("methods")(methods.methods)
 app.add_typer(models.app, name="models")
 app.command("group")(group.group)
 app.command("leaks")(leaks.leaks)
+app.command("attributes")(attributes.attributes)
 app.command("doctor")(doctor.doctor)
 app.command("tune")(tune.tune)
 app.command("sample")(sample.sample)

@@ -13,8 +13,9 @@ from faceveil.evaluation.clusters import Groups, homogeneity
 from faceveil.evaluation.fidelity import frechet, ssim
 from faceveil.evaluation.intervals import mean_by_person, share_by_person
 from faceveil.faces import Face, align_ffhq, pose, with_mesh
-from faceveil.faces.attributes import attributes, skin_angle
+from faceveil.faces.attributes import attribute_vector, attributes, skin_angle
 from faceveil.models.attributes import EXPRESSIONS
+from faceveil.models.attrnet import AttrNet
 from faceveil.models.lpips import lpips
 from faceveil.models.mobilenetv2 import features
 
@@ -56,6 +57,7 @@ def measure_pair(
         "ssim": _row(ssim(one, two), ssim(before, after) if min(before.shape[:2]) > 10 else NAN),
         "lpips": _row(lpips(np.asarray(small[0], np.uint8), np.asarray(small[1], np.uint8))),
         "features": np.stack([features(one), features(two)]),  # of MobileNetV2,
+        "shown": np.stack([_shown(before, face), _shown(after, other)]),
         "read": np.stack(read),  # age, female, seven expressions, yaw, pitch, roll, skin
         "landmarks": _row(drift),
     }
@@ -63,6 +65,12 @@ def measure_pair(
 
 def _row(*values: float) -> NDArray[np.float32]:
     return np.array(values, np.float32)
+
+
+def _shown(image: Image, face: Face | None) -> NDArray[np.float32]:
+    """AttrNet's labels."""
+    labels = AttrNet().labels
+    return np.full(len(labels), NAN, np.float32) if face is None else attribute_vector(image, face, labels)
 
 
 def _read(image: Image, face: Face) -> NDArray[np.float32]:
@@ -126,6 +134,7 @@ def summarise(looks: Looks, groups: Groups) -> dict[str, Any]:
         "pose_error_in_degrees": mean(np.abs(_turn(read[:, 0, 9:12] - read[:, 1, 9:12])).mean(axis=1)),
         "age_error_in_years": mean(np.abs(read[:, 0, 0] - read[:, 1, 0])),
         "gender_kept": share(both & ((read[:, 0, 1] > 0.5) == (read[:, 1, 1] > 0.5)), known),
+        "labels_kept": _labels_kept(looks, share),
         "expression_kept": share(both & (expressions[:, 0] == expressions[:, 1]), known),
         "attribute_distance": mean(np.linalg.norm(_scaled(read[:, 0]) - _scaled(read[:, 1]), axis=1)),
         "frechet_mobilenetv2": _frechet(looks),
@@ -137,6 +146,15 @@ def summarise(looks: Looks, groups: Groups) -> dict[str, Any]:
     )
     found["label_distance"] = _label_distance(read, groups)
     return found
+
+
+def _labels_kept(looks: Looks, share: Callable[..., Any]) -> dict[str, Any]:
+    """Per label of AttrNet, how often the released face gets the same yes or no; a lost face lost its labels."""
+    labels = AttrNet().labels
+    shown = _table(looks, "shown", (2, len(labels)))
+    known, both = np.isfinite(shown[:, 0, 0]), np.isfinite(shown[:, 1, 0])
+    same = (shown[:, 0] > 0.5) == (shown[:, 1] > 0.5)
+    return {label: share(both & same[:, column], known) for column, label in enumerate(labels)}
 
 
 def _turn(degrees: Floats) -> Floats:

@@ -1,16 +1,37 @@
-"""What networks read in a face of a photo: age, gender as a classifier sees it, expression; and the skin's tone."""
+"""What networks read in a face of a photo: age, gender as a classifier sees it, expression, AttrNet's labels; and
+the skin's tone.
 
+    attribute_names()                           # the columns of the attribute space
+    attribute_vector(image, face)               # one face of a photo, all from 0 to 1
+    attribute_vectors(face_set, ["smiling"])    # aligned crops, chosen columns
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from faceveil.faces.align import Alignment, similarity
-from faceveil.faces.face import Face, Image
-from faceveil.models.attributes import AGE_SIZE, EXPRESSION_SIZE, GENDER_SIZE, age, expression, female
+from faceveil.errors import UsageError
+from faceveil.faces.align import Alignment, align_ffhq, similarity
+from faceveil.faces.face import Face, Floats, Image
+from faceveil.faces.face_set import CROP_SIZE, FaceSet
+from faceveil.models.attributes import (
+    AGE_SIZE,
+    EXPRESSION_SIZE,
+    EXPRESSIONS,
+    GENDER_SIZE,
+    age,
+    expression,
+    female,
+)
+from faceveil.models.attrnet import AttrNet
 from faceveil.models.recognizers import TEMPLATES
 
+# Where faces lie in FFHQ's crop: the mean of YuNet's points and boxes over FFHQ, in sides of the crop.
+FFHQ_POINTS = np.array([[0.380, 0.469], [0.619, 0.471], [0.495, 0.616], [0.391, 0.725], [0.605, 0.727]])
+FFHQ_BOX = np.array([0.233, 0.185, 0.783, 0.919])
 PADDING = 0.2  # of the chips that the age and gender networks know; that of the dlib-150 template is 0.25
 
 
@@ -30,6 +51,56 @@ def attributes(image: Image, face: Face) -> Attributes:
         female(_chip(image, face, GENDER_SIZE)),
         expression(_box(image, face)),
     )
+
+
+def attribute_names(net: AttrNet | None = None) -> tuple[str, ...]:
+    """The columns of the attribute space: AttrNet's labels, then the expressions."""
+    return (*(net or AttrNet()).labels, *(f"expression {name}" for name in EXPRESSIONS))
+
+
+def attribute_vector(
+    image: Image, face: Face, names: Sequence[str] | None = None, net: AttrNet | None = None
+) -> NDArray[np.float32]:
+    """The probabilities of these attributes (all, if None) in one face of a photo. Cost: some 10 ms."""
+    return _vector(image, face, align_ffhq(face, CROP_SIZE).crop(image), names, net or AttrNet())
+
+
+def attribute_vectors(
+    faces: FaceSet, names: Sequence[str] | None = None, net: AttrNet | None = None
+) -> NDArray[np.float32]:
+    """The same for a set of aligned faces, N × names; one crop at a time is in memory."""
+    net = net or AttrNet()
+    columns = len(attribute_names(net) if names is None else names)
+    found = np.empty((len(faces), columns), np.float32)
+    for row in range(len(faces)):
+        crop = np.asarray(faces.crops[row])
+        found[row] = _vector(crop, face_at(faces.points[row]), crop, names, net)
+    return found
+
+
+def _vector(
+    image: Image, face: Face, crop: Image, names: Sequence[str] | None, net: AttrNet
+) -> NDArray[np.float32]:
+    every = attribute_names(net)
+    wanted = every if names is None else tuple(names)
+    if missing := [name for name in wanted if name not in every]:
+        raise UsageError(f"no attribute is named {missing[0]!r}; there are {', '.join(every)}.")
+    values: dict[str, float] = {}
+    if any(name in net.labels for name in wanted):  # each network runs only where it is asked
+        values |= dict(zip(net.labels, net.read(crop[None])[0], strict=True))
+    if any(name not in net.labels for name in wanted):
+        values |= dict(zip(every[len(net.labels) :], expression(_box(image, face)), strict=True))
+    return np.array([values[name] for name in wanted], np.float32)
+
+
+def face_at(points: NDArray[np.floating]) -> Face:
+    """A face of which only the five points are known, as in an aligned crop; its box lies as in FFHQ."""
+    to_here = similarity(FFHQ_POINTS, np.asarray(points, np.float64))
+    low, high = FFHQ_BOX[:2], FFHQ_BOX[2:]
+    centre = to_here[:, :2] @ (low + high) / 2 + to_here[:, 2]
+    half = (high - low) / 2 * np.sqrt(np.linalg.det(to_here[:, :2]))
+    box: Floats = np.concatenate([centre - half, centre + half])
+    return Face(box, np.asarray(points, np.float64), 1.0, "points")
 
 
 def _chip(image: Image, face: Face, size: int) -> Image:

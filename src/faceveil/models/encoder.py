@@ -3,11 +3,9 @@
     wplus = Encoder().encode(crops)            # N × S × S × 3, RGB uint8, FFHQ alignment → N × 23 × 512
 
 The network is that of `torch/encoder.py`; its averaged weights ship in half precision and are built into a
-graph here, with each batch normalisation folded into the convolution before it. The recogniser whose embedding
-the head reads comes from its own card.
+graph here. The recogniser whose embedding the head reads comes from its own card.
 """
 
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,8 @@ from numpy.typing import NDArray
 
 from faceveil.errors import UsageError
 from faceveil.models import mobilefacenet
+from faceveil.models.layers import Node, Weights, linear, pool
+from faceveil.models.mobilenetv2 import normalised, taps
 from faceveil.models.mobilestylegan import SLOTS, Floats
 from faceveil.models.runtime import Network, openvino
 from faceveil.models.store import weights as stored_weights
@@ -33,22 +33,6 @@ RECOGNIZER = "mobilefacenet.facesdk"
 # Where the ArcFace template lies in an FFHQ crop, from YuNet's mean points on FFHQ: left, top, side.
 ARCFACE_IN_FFHQ = (0.1345, 0.129, 0.7345)
 ARCFACE_SIZE = 112
-
-# MobileNetV2's blocks: (expansion, channels, repeats, stride of the first).
-STAGES = (
-    (1, 16, 1, 1),
-    (6, 24, 2, 2),
-    (6, 32, 3, 2),
-    (6, 64, 4, 2),
-    (6, 96, 3, 1),
-    (6, 160, 3, 2),
-    (6, 320, 1, 1),
-)
-TAPS = (3, 6, 13, 17)  # 24 channels at 1/4, 32 at 1/8, 96 at 1/16, 320 at 1/32
-IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-
-Node = Any
-Weights = Mapping[str, NDArray[Any]]
 
 
 class Encoder:
@@ -90,14 +74,14 @@ def build_graph(weights: Weights) -> Any:
     ov = openvino()
     op = ov.opset13
     image = op.parameter([1, 3, INPUT_SIZE, INPUT_SIZE], np.float32, "image")
-    maps = _mobilenet_taps(image, weights)
-    pooled = [_pool(tap, grid) for tap, grid in zip(maps, GRIDS, strict=True)]
-    features = op.concat([*pooled, _pool(image, THUMBNAIL), *_recogniser(image)], 1)
+    maps = taps(image, weights, "backbone.features")
+    pooled = [pool(tap, grid) for tap, grid in zip(maps, GRIDS, strict=True)]
+    features = op.concat([*pooled, pool(image, THUMBNAIL), *_recogniser(image)], 1)
     scaled = op.divide(op.subtract(features, weights["feature_mean"][None]), weights["feature_scale"][None])
-    hidden = _linear(scaled, weights, "narrow")
-    inner = op.gelu(_linear(hidden, weights, "residual.0"), "erf")
-    hidden = op.add(hidden, _linear(inner, weights, "residual.2"))
-    coordinates = op.reshape(_linear(hidden, weights, "widen"), np.array([-1, SLOTS, COORDINATES]), False)
+    hidden = linear(scaled, weights, "narrow")
+    inner = op.gelu(linear(hidden, weights, "residual.0"), "erf")
+    hidden = op.add(hidden, linear(inner, weights, "residual.2"))
+    coordinates = op.reshape(linear(hidden, weights, "widen"), np.array([-1, SLOTS, COORDINATES]), False)
     space = w_space()
     basis = space.spread[:COORDINATES, None] * space.axes[:COORDINATES]
     wplus = op.add(op.matmul(coordinates, op.constant(basis), False, False), space.mean[None, None])
@@ -123,69 +107,5 @@ def _recogniser(image: Node) -> tuple[Node, Node]:
     op = openvino().opset13
     rows, columns = arcface_matrices(INPUT_SIZE)
     crop = op.matmul(op.matmul(op.constant(rows), image, False, False), op.constant(columns), False, True)
-    wide, embedding = mobilefacenet.layers(_imagenet(crop), read_torch(stored_weights(RECOGNIZER)))
+    wide, embedding = mobilefacenet.layers(normalised(crop), read_torch(stored_weights(RECOGNIZER)))
     return wide, op.normalize_l2(embedding, np.array([1]), 1e-12, "max")
-
-
-def _imagenet(image: Node) -> Node:
-    op = openvino().opset13
-    mean, std = (np.array(v, np.float32).reshape(1, 3, 1, 1) for v in (IMAGENET_MEAN, IMAGENET_STD))
-    return op.divide(op.subtract(image, mean), std)
-
-
-def _mobilenet_taps(image: Node, weights: Weights) -> list[Node]:
-    x = _relu6(_conv(_imagenet(image), weights, "0.0", "0.1", stride=2))
-    taps, block = [], 1
-    for expand, _, repeats, stride in STAGES:
-        for position in range(repeats):
-            x = _inverted_residual(x, weights, f"{block}.conv", expand, stride if position == 0 else 1)
-            if block in TAPS:
-                taps.append(x)
-            block += 1
-    return taps
-
-
-def _inverted_residual(x: Node, weights: Weights, name: str, expand: int, stride: int) -> Node:
-    op = openvino().opset13
-    y, layer = x, 0
-    if expand > 1:
-        y, layer = _relu6(_conv(y, weights, f"{name}.0.0", f"{name}.0.1")), 1
-    y = _relu6(_conv(y, weights, f"{name}.{layer}.0", f"{name}.{layer}.1", stride=stride))
-    y = _conv(y, weights, f"{name}.{layer + 1}", f"{name}.{layer + 2}")
-    return op.add(x, y) if x.get_output_shape(0) == y.get_output_shape(0) else y
-
-
-def _conv(x: Node, weights: Weights, conv: str, norm: str, stride: int = 1) -> Node:
-    """A convolution and the batch normalisation after it."""
-    op = openvino().opset13
-
-    def of(part: str) -> NDArray[np.float64]:
-        return weights[f"backbone.features.{norm}.{part}"].astype(np.float64)
-
-    scale = of("weight") / np.sqrt(of("running_var") + 1e-5)
-    kernel = weights[f"backbone.features.{conv}.weight"] * scale[:, None, None, None]
-    shift = (of("bias") - of("running_mean") * scale).astype(np.float32)
-    pad = [kernel.shape[-1] // 2] * 2
-    if kernel.shape[1] == 1:
-        grouped = op.constant(kernel[:, None].astype(np.float32))
-        y = op.group_convolution(x, grouped, [stride] * 2, pad, pad, [1, 1])
-    else:
-        y = op.convolution(x, op.constant(kernel.astype(np.float32)), [stride] * 2, pad, pad, [1, 1])
-    return op.add(y, op.constant(shift.reshape(1, -1, 1, 1)))
-
-
-def _relu6(x: Node) -> Node:
-    return openvino().opset13.clamp(x, 0.0, 6.0)
-
-
-def _pool(x: Node, grid: int) -> Node:
-    op = openvino().opset13
-    step = [x.get_output_shape(0)[2] // grid] * 2
-    mean = op.avg_pool(x, step, [0, 0], [0, 0], step, False)
-    return op.reshape(mean, np.array([1, -1]), False)
-
-
-def _linear(x: Node, weights: Weights, name: str) -> Node:
-    op = openvino().opset13
-    y = op.matmul(x, op.constant(weights[f"{name}.weight"]), False, True)
-    return op.add(y, weights[f"{name}.bias"][None])

@@ -1,0 +1,159 @@
+"""What AttrNet is worth on real faces it never saw: python benchmarks/attributes.py [--weights FILE] [--json FILE]
+
+Per label, like MIKU's table 4: positive rate, accuracy, precision; and recall, what always saying the commoner
+answer would reach, and whether the label is offered. Photos go the way users' photos go: found, aligned, read.
+
+Age, gender and ethnicity: 1,000 photos of UTKFace held out by hash, with UTKFace's labels. The rest: 60 FFHQ
+faces and 300 people of LFW held out by hash, labelled by people looking at them (`attributes_labels.csv`; a face
+is named by the SHA-256 of `set/file name`, and left out of a label where the lookers were not sure).
+
+`--ship FILE` writes the network with `offered` set for the labels that hold.
+"""
+
+import argparse
+import json
+import os
+from pathlib import Path
+
+import cv2
+import numpy as np
+from training.attribute_labels import COLUMN, TEST_LABELS, face_id, of_utkface, read_labels, utkface_held_out
+from training.real_faces import find_faces as find_photos
+
+from faceveil.faces import align_ffhq, find_faces
+from faceveil.faces.attributes import attributes
+from faceveil.models.attributes import EXPRESSIONS
+from faceveil.models.attrnet import WEIGHTS, AttrNet, Output
+
+SIZE = 256
+ACCURACY = 0.8  # a label that is less often right is not offered,
+ERRORS = 0.75  # nor one with more than this share of the errors of always giving the commoner answer,
+POSITIVES = 10  # nor one that was seen on fewer faces
+
+
+def held_out_faces(data: Path, limit: int | None = None) -> list[tuple[Path, np.ndarray]]:
+    """The photos of the test with their targets."""
+    hand = read_labels(TEST_LABELS)
+    photos = list(find_photos(data))
+    apart = utkface_held_out(face.name for _, face in photos if face.set == "utkface")
+    found = []
+    for path, face in photos:
+        if face.set == "utkface" and face.name in apart and (target := of_utkface(face.name)) is not None:
+            found.append((path, target))
+        elif (labelled := hand.get(face_id(face.set, face.name))) is not None:
+            found.append((path, labelled))
+    return found if limit is None else [found[i] for i in np.linspace(0, len(found) - 1, limit).astype(int)]
+
+
+def look(net: AttrNet, path: Path) -> tuple[np.ndarray, dict[str, float]] | None:
+    """AttrNet's outputs, and what older networks say to the same questions; None if no face is found."""
+    image = cv2.cvtColor(cv2.imread(str(path)), cv2.COLOR_BGR2RGB)
+    faces = find_faces(image)
+    if not faces:
+        return None
+    middle = np.array(image.shape[1::-1]) / 2
+    face = max(faces, key=lambda f: f.size_wh[0] - np.hypot(*(f.centre - middle)))
+    seen = attributes(image, face)
+    others = {"female": seen.female, "smiling": float(seen.expression[EXPRESSIONS.index("happy")])}
+    return net.read_all(align_ffhq(face, SIZE).crop(image)[None])[0], others
+
+
+def decide(read: np.ndarray, outputs: tuple[Output, ...]) -> np.ndarray:
+    """Yes or no per output: over one half, or the most likely of its group."""
+    said = read > 0.5
+    for group in {output.group for output in outputs} - {""}:
+        columns = [column for column, output in enumerate(outputs) if output.group == group]
+        said[:, columns] = read[:, columns] == read[:, columns].max(axis=1, keepdims=True)
+    return said
+
+
+def score(said: np.ndarray, truth: np.ndarray) -> dict[str, float]:
+    """The figures of one label, over the faces whose truth is known."""
+    known = ~np.isnan(truth)
+    said, truth = said[known], truth[known] == 1
+    right = said & truth
+    return {
+        "faces": int(known.sum()),
+        "positives": int(truth.sum()),
+        "positive_rate": float(truth.mean()),
+        "accuracy": float((said == truth).mean()),
+        "always_the_commoner": float(max(truth.mean(), 1 - truth.mean())),
+        "precision": float(right.sum() / said.sum()) if said.any() else float("nan"),
+        "recall": float(right.sum() / truth.sum()) if truth.any() else float("nan"),
+    }
+
+
+def holds(row: dict[str, float]) -> bool:
+    """Whether a label is good enough to be offered."""
+    by_chance = 1 - row["always_the_commoner"]
+    return (
+        row["accuracy"] >= ACCURACY
+        and 1 - row["accuracy"] <= ERRORS * by_chance
+        and row["positives"] >= POSITIVES
+    )
+
+
+def measure(net: AttrNet, faces: list[tuple[Path, np.ndarray]]) -> dict[str, dict[str, float]]:
+    looks = [look(net, path) for path, _ in faces]
+    found = [(seen, target) for seen, (_, target) in zip(looks, faces, strict=True) if seen is not None]
+    print(f"{len(found)} of {len(faces)} faces found", flush=True)
+    truth = np.stack([target for _, target in found])
+    said = decide(np.stack([read for (read, _), _ in found]), net.outputs)
+    table = {o.label: score(said[:, i], truth[:, COLUMN[o.label]]) for i, o in enumerate(net.outputs)}
+    for row in table.values():
+        row["holds"] = holds(row)
+    for label, name in (("female", "female, by gender.v1"), ("smiling", "smiling, by expression.fer")):
+        answers = np.array([others[label] > 0.5 for (_, others), _ in found])
+        table[name] = score(answers, truth[:, COLUMN[label]])
+    return table
+
+
+def markdown(table: dict[str, dict[str, float]]) -> str:
+    head = [
+        "label",
+        "faces",
+        "positive rate",
+        "accuracy",
+        "always the commoner",
+        "precision",
+        "recall",
+        "offered",
+    ]
+    lines = ["| " + " | ".join(head) + " |", "| " + " | ".join(["---"] * len(head)) + " |"]
+    for label, row in table.items():
+        shares = ("positive_rate", "accuracy", "always_the_commoner", "precision", "recall")
+        cells = [f"{100 * row[name]:.1f} %" if np.isfinite(row[name]) else "–" for name in shares]
+        verdict = "" if "holds" not in row else "yes" if row["holds"] else "no"
+        lines.append("| " + " | ".join([label, str(row["faces"]), *cells, verdict]) + " |")
+    return "\n".join(lines)
+
+
+def ship(source: Path, target: Path, table: dict[str, dict[str, float]]) -> None:
+    with np.load(source) as stored:
+        arrays = {name: stored[name] for name in stored}
+    arrays["offered"] = np.array([table[str(label)]["holds"] for label in arrays["labels"]])
+    np.savez_compressed(target, **arrays)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--weights", type=Path, default=WEIGHTS)
+    parser.add_argument("--faces", type=int, help="Only so many of the faces, evenly spread.")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--ship", type=Path)
+    options = parser.parse_args()
+    data = Path(os.environ.get("FACEVEIL_DATA", Path(__file__).parents[2] / "shared" / "data"))
+    if not (data / "utkface").is_dir():
+        raise SystemExit(
+            f"the photos are not in {data}; set FACEVEIL_DATA to the folder of utkface/, lfw/, ffhq/."
+        )
+    table = measure(AttrNet(options.weights), held_out_faces(data, options.faces))
+    print(markdown(table))
+    if options.json:
+        options.json.write_text(json.dumps(table, indent=2) + "\n")
+    if options.ship:
+        ship(options.weights, options.ship, table)
+
+
+if __name__ == "__main__":
+    main()

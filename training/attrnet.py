@@ -1,0 +1,267 @@
+"""Train AttrNet: python -m training.attrnet PAIRS RUN [--minutes 30]
+
+PAIRS is the folder of `training.pairs` and `training.real_faces`. Three stages, each kept in RUN:
+
+1. A teacher: linear heads on ImageNet's MobileNetV2, frozen, from UTKFace's labels, the hand labels and other
+   networks' opinions (teacher.npz).
+2. Generated faces moved along the labels' directions (`attribute_faces.py`, moved.npz), and linear heads that
+   have seen them too (start.npz).
+3. AttrNet: starts there and trains its later blocks on everything, degraded as users' photos are, also on what
+   the teacher is sure of in faces that nobody labelled (attrnet.npz). With --minutes 0 the linear heads are it.
+
+Held out throughout: 60 FFHQ faces, 500 people of LFW, 1,000 photos of UTKFace.
+"""
+
+import argparse
+import json
+import time
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from sklearn.decomposition import PCA
+from sklearn.linear_model import LogisticRegression
+from torch import Tensor
+from torch.nn import functional as F
+
+from faceveil.models.torch.attrnet import AttrNet
+from training.attribute_faces import MOVED, Faces, Floats, Images, joined, looked, moved, shrink
+from training.attribute_labels import (
+    COLUMN,
+    GROUPS,
+    OUTPUTS,
+    TRAINING_LABELS,
+    YES_OR_NO,
+    Targets,
+    face_id,
+    from_networks,
+    of_utkface,
+    read_labels,
+    utkface_held_out,
+)
+from training.augment import degrade, jitter, relight
+from training.data import to_tensor
+from training.pairs import open_pairs
+
+GENERATED = range(512, 3000)  # of the pairs; the first 512 are held out from everything
+FROZEN = 7  # the first blocks of the trunk stay as ImageNet left them
+BATCH = 32
+SHARES = {"utkface": 0.4, "hand": 0.2, "photos": 0.2, "generated": 0.1, "moved": 0.1}
+SURE = 0.9  # of the teacher, for its opinion to count
+AVERAGE = 0.995
+
+
+def gather(pairs: Path, run: Path) -> dict[str, Faces]:
+    """Faces with the targets that do not need the teacher: of UTKFace, by hand, of other photos, generated."""
+    records = json.loads((pairs / "real.json").read_text())
+    photos = np.load(pairs / "real.npy", mmap_mode="r")
+    hand = read_labels(TRAINING_LABELS)
+    apart = utkface_held_out(r["name"] for r in records if r["set"] == "utkface")
+    rows: dict[str, list[int]] = {"utkface": [], "photos": []}
+    for row, r in enumerate(records):
+        if r["set"] == "utkface" and r["name"] not in apart and of_utkface(r["name"]) is not None:
+            rows["utkface"].append(row)
+        elif r["set"] != "utkface" and not r["held_out"]:
+            rows["photos"].append(row)
+    images = {name: np.stack([shrink(photos[i]) for i in wanted]) for name, wanted in rows.items()}
+    drawn = open_pairs(pairs)[0][list(GENERATED)]
+    seen = {
+        "photos": looked((photos[i] for i in rows["photos"]), run / "looked-photos.npy"),
+        "generated": looked(drawn, run / "looked-generated.npy"),
+    }
+    utkface = Faces(images["utkface"], np.stack([of_utkface(records[i]["name"]) for i in rows["utkface"]]))
+    others = {
+        "photos": (
+            images["photos"],
+            [face_id(records[i]["set"], records[i]["name"]) for i in rows["photos"]],
+        ),
+        "generated": (drawn, [face_id("generated", str(i)) for i in GENERATED]),
+    }
+    parts, by_hand = {"utkface": utkface}, []
+    for name, (pictures, ids) in others.items():
+        targets = np.stack([from_networks(*row) for row in seen[name]])
+        labelled = [i for i, face in enumerate(ids) if face in hand]
+        for i in labelled:
+            targets[i] = np.where(np.isnan(hand[ids[i]]), targets[i], hand[ids[i]])
+        parts[name] = Faces(pictures, targets)
+        by_hand.append(Faces(pictures[labelled], targets[labelled]))
+    return parts | {"hand": joined(by_hand)}
+
+
+@torch.no_grad()
+def features(network: AttrNet, images: Images, cache: Path) -> Floats:
+    """What the untrained network's head would read, kept in a file."""
+    if not cache.exists():
+        parts = [network.features(to_tensor(list(images[i : i + 64]))) for i in range(0, len(images), 64)]
+        np.save(cache, torch.cat(parts).numpy().astype(np.float16))
+    return np.load(cache).astype(np.float32)
+
+
+def teach(network: AttrNet, parts: dict[str, Faces], known: dict[str, Floats]) -> None:
+    """Set the network's head to logistic regressions on the principal axes of its features."""
+    sample = np.concatenate([known[name][::3] for name in ("photos", "utkface", "generated")])
+    mean, scale = sample.mean(axis=0), sample.std(axis=0) + 0.05
+    axes = PCA(600, svd_solver="randomized", iterated_power=2, random_state=0).fit((sample - mean) / scale)
+    size = 10 / np.sqrt(axes.explained_variance_[0])
+    codes = {name: axes.transform((table - mean) / scale) * size for name, table in known.items()}
+    weight = np.zeros((len(OUTPUTS), len(mean)), np.float32)
+    bias = np.zeros(len(OUTPUTS), np.float32)
+
+    def fit(columns: list[int], sources: tuple[str, ...], cost: float) -> None:
+        given = [name for name in sources if name in parts]
+        targets = np.concatenate([parts[name].targets[:, columns] for name in given])
+        rows = ~np.isnan(targets[:, 0])
+        classes = targets[rows].argmax(axis=1) if len(columns) > 1 else targets[rows, 0].astype(int)
+        seen = np.concatenate([codes[name] for name in given])[rows]
+        found = LogisticRegression(C=cost, max_iter=2000).fit(seen, classes)
+        back = found.coef_ @ axes.components_ * size
+        weight[columns] = back
+        bias[columns] = found.intercept_ - back @ axes.mean_
+        print(f"taught {OUTPUTS[columns[0]].label}: {rows.sum()} faces", flush=True)
+
+    for columns in (GROUPS["age"], GROUPS["ethnicity"], [COLUMN["female"]]):
+        fit(columns, ("utkface",), 0.003)
+    fit(GROUPS["hair"], ("hand",), 0.01)
+    for label in ("smiling", "mouth open"):  # where other networks label thousands of faces
+        fit([COLUMN[label]], ("photos", "generated", "moved"), 0.01)
+    for label in YES_OR_NO:
+        if label not in ("smiling", "mouth open"):
+            fit([COLUMN[label]], ("hand", "moved"), 0.3)  # by cross-validation
+    with torch.no_grad():
+        network.feature_mean.copy_(torch.from_numpy(mean))
+        network.feature_scale.copy_(torch.from_numpy(scale))
+        network.head[0].weight.copy_(torch.from_numpy(weight))
+        network.head[0].bias.copy_(torch.from_numpy(bias))
+
+
+def linear_heads(parts: dict[str, Faces], run: Path, name: str) -> AttrNet:
+    """The frozen trunk with its linear heads, from its file if it was made before."""
+    network = AttrNet.with_pretrained_trunk(len(OUTPUTS)).eval()
+    if (path := run / f"{name}.npz").exists():
+        network.load(path)
+        return network
+    known = {n: features(network, faces.images, run / f"features-{n}.npy") for n, faces in parts.items()}
+    teach(network, parts, known)
+    network.save(path, OUTPUTS)
+    return network
+
+
+def with_opinions(faces: Faces, logits: Floats) -> Faces:
+    """Unknown targets filled in where the teacher is sure."""
+    sure = np.log(SURE / (1 - SURE))
+    targets = faces.targets.copy()
+    for column, output in enumerate(OUTPUTS):
+        if not output.group and output.label != "eyes closed":
+            told = np.isnan(targets[:, column]) & (np.abs(logits[:, column]) > sure)
+            targets[told, column] = logits[told, column] > 0
+    hair = GROUPS["hair"]
+    shares = np.exp(logits[:, hair] - logits[:, hair].max(axis=1, keepdims=True))
+    shares /= shares.sum(axis=1, keepdims=True)
+    told = np.isnan(targets[:, hair[0]]) & (shares.max(axis=1) > SURE)
+    targets[np.ix_(told, hair)] = shares[told] > SURE
+    return replace(faces, targets=targets)
+
+
+def loss(logits: Tensor, targets: Tensor) -> Tensor:
+    """The mean over the labels of what is known: cross-entropy within groups, binary elsewhere."""
+    parts = []
+    for column, output in enumerate(OUTPUTS):
+        known = ~torch.isnan(targets[:, column])
+        if output.group and column != GROUPS[output.group][0]:
+            continue
+        if not known.any():
+            continue
+        if output.group:
+            columns = GROUPS[output.group]
+            parts.append(F.cross_entropy(logits[known][:, columns], targets[known][:, columns]))
+        else:
+            parts.append(F.binary_cross_entropy_with_logits(logits[known, column], targets[known, column]))
+    return torch.stack(parts).mean()
+
+
+def draw(parts: dict[str, Faces], rng: np.random.Generator) -> tuple[Tensor, Tensor]:
+    names = rng.choice(list(SHARES), BATCH, p=list(SHARES.values()))
+    images, targets = [], []
+    for name in names:
+        row = int(rng.integers(len(parts[name])))
+        image = parts[name].images[row]
+        image, _ = jitter(image, image[..., 0], rng)
+        images.append(degrade(relight(image, rng, 0.6), rng, occlusion=0.05))
+        targets.append(parts[name].targets[row])
+    return to_tensor(images), torch.from_numpy(np.stack(targets))
+
+
+def train(network: AttrNet, parts: dict[str, Faces], minutes: float, save: Path) -> AttrNet:
+    """Fine-tune with batch statistics frozen; the weights that are kept are averages over the last steps."""
+    rng, average, begun = np.random.default_rng(5), deepcopy(network), time.monotonic()
+    later = [p for block in network.trunk.features[FROZEN:] for p in block.parameters()]
+    head = list(network.head.parameters())
+    network.requires_grad_(False)
+    for parameter in (*later, *head):
+        parameter.requires_grad_(True)
+    optimiser = torch.optim.AdamW(
+        [{"params": later, "top": 4e-4}, {"params": head, "top": 1e-4}], lr=0, weight_decay=0.02
+    )
+    step, running = 0, 0.0
+    while minutes and (passed := (time.monotonic() - begun) / 60 / minutes) < 1:
+        for group in optimiser.param_groups:  # up in 100 steps, down with the cosine of time
+            group["lr"] = (
+                group["top"] * min(1, (step + 1) / 100) * (0.02 + 0.49 * (1 + np.cos(np.pi * passed)))
+            )
+        images, targets = draw(parts, rng)
+        error = loss(network(images), targets)
+        optimiser.zero_grad()
+        error.backward()
+        torch.nn.utils.clip_grad_norm_([*later, *head], 1.0)
+        optimiser.step()
+        keep = min(AVERAGE, (1 + step) / (10 + step))
+        with torch.no_grad():
+            for kept, new in zip(average.parameters(), network.parameters(), strict=True):
+                kept.lerp_(new, 1 - keep)
+        running = error.item() if step == 0 else 0.98 * running + 0.02 * error.item()
+        step += 1
+        if step % 50 == 0:
+            print(f"step {step}, {passed * minutes:.1f} min, loss {running:.4f}", flush=True)
+        if step % 200 == 0:
+            average.save(save, OUTPUTS)
+    return average
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("pairs", type=Path)
+    parser.add_argument("run", type=Path)
+    parser.add_argument("--minutes", type=float, default=30)
+    parser.add_argument("--moved", type=int, default=120, help="Generated faces to move per label.")
+    options = parser.parse_args()
+    options.run.mkdir(parents=True, exist_ok=True)
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    parts = gather(options.pairs, options.run)
+    network = linear_heads(parts, options.run, "teacher")
+
+    @torch.no_grad()
+    def judge(images: Images) -> Targets:
+        return network(to_tensor(list(images))).numpy()
+
+    wplus = open_pairs(options.pairs)[1][list(GENERATED)].astype(np.float32)
+    logits = {name: np.concatenate([judge(faces.images[i : i + 64]) for i in range(0, len(faces), 64)])
+              for name, faces in parts.items() if name in ("photos", "generated")}  # fmt: skip
+    columns = [COLUMN[label] for label in MOVED]
+    stored = options.run / "moved.npz"
+    if not stored.exists():
+        new = moved(wplus, logits["generated"][:, columns], options.moved, lambda x: judge(x)[:, columns])
+        np.savez(stored, images=new.images, targets=new.targets)
+    with np.load(stored) as arrays:
+        parts["moved"] = Faces(arrays["images"], arrays["targets"])
+    network = linear_heads(parts, options.run, "start")
+    for name, opinions in logits.items():
+        parts[name] = with_opinions(parts[name], opinions)
+    trained = train(network, parts, options.minutes, options.run / "attrnet.npz")
+    trained.save(options.run / "attrnet.npz", OUTPUTS)
+
+
+if __name__ == "__main__":
+    main()
