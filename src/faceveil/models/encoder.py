@@ -3,10 +3,9 @@
     wplus = Encoder().encode(crops)            # N × S × S × 3, RGB uint8, FFHQ alignment → N × 23 × 512
 
 The network is that of `torch/encoder.py`; its averaged weights ship in half precision and are built into a
-graph here, with each batch normalisation folded into the convolution before it.
+graph here.
 """
 
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faceveil.errors import UsageError
+from faceveil.models.layers import Weights, linear, pool
+from faceveil.models.mobilenetv2 import taps
 from faceveil.models.mobilestylegan import SLOTS, Floats
 from faceveil.models.runtime import Network, openvino
 from faceveil.models.wspace import w_space
@@ -25,22 +26,6 @@ INPUT_SIZE = 128
 COORDINATES = 300  # hold 96 % of the variance of W
 GRIDS = (8, 8, 4, 2)  # to which the four maps are pooled
 THUMBNAIL = 16
-
-# MobileNetV2's blocks: (expansion, channels, repeats, stride of the first).
-STAGES = (
-    (1, 16, 1, 1),
-    (6, 24, 2, 2),
-    (6, 32, 3, 2),
-    (6, 64, 4, 2),
-    (6, 96, 3, 1),
-    (6, 160, 3, 2),
-    (6, 320, 1, 1),
-)
-TAPS = (3, 6, 13, 17)  # 24 channels at 1/4, 32 at 1/8, 96 at 1/16, 320 at 1/32
-IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-
-Node = Any
-Weights = Mapping[str, NDArray[Any]]
 
 
 class Encoder:
@@ -82,76 +67,15 @@ def build_graph(weights: Weights) -> Any:
     ov = openvino()
     op = ov.opset13
     image = op.parameter([1, 3, INPUT_SIZE, INPUT_SIZE], np.float32, "image")
-    maps = _mobilenet_taps(image, weights)
-    pooled = [_pool(tap, grid) for tap, grid in zip(maps, GRIDS, strict=True)]
-    features = op.concat([*pooled, _pool(image, THUMBNAIL)], 1)
+    maps = taps(image, weights, "backbone.features")
+    pooled = [pool(tap, grid) for tap, grid in zip(maps, GRIDS, strict=True)]
+    features = op.concat([*pooled, pool(image, THUMBNAIL)], 1)
     scaled = op.divide(op.subtract(features, weights["feature_mean"][None]), weights["feature_scale"][None])
-    hidden = _linear(scaled, weights, "narrow")
-    inner = op.gelu(_linear(hidden, weights, "residual.0"), "erf")
-    hidden = op.add(hidden, _linear(inner, weights, "residual.2"))
-    coordinates = op.reshape(_linear(hidden, weights, "widen"), np.array([-1, SLOTS, COORDINATES]), False)
+    hidden = linear(scaled, weights, "narrow")
+    inner = op.gelu(linear(hidden, weights, "residual.0"), "erf")
+    hidden = op.add(hidden, linear(inner, weights, "residual.2"))
+    coordinates = op.reshape(linear(hidden, weights, "widen"), np.array([-1, SLOTS, COORDINATES]), False)
     space = w_space()
     basis = space.spread[:COORDINATES, None] * space.axes[:COORDINATES]
     wplus = op.add(op.matmul(coordinates, op.constant(basis), False, False), space.mean[None, None])
     return ov.Model([op.result(wplus, "wplus")], [image], "encoder")
-
-
-def _mobilenet_taps(image: Node, weights: Weights) -> list[Node]:
-    op = openvino().opset13
-    mean, std = (np.array(v, np.float32).reshape(1, 3, 1, 1) for v in (IMAGENET_MEAN, IMAGENET_STD))
-    x = op.divide(op.subtract(image, mean), std)
-    x = _relu6(_conv(x, weights, "0.0", "0.1", stride=2))
-    taps, block = [], 1
-    for expand, _, repeats, stride in STAGES:
-        for position in range(repeats):
-            x = _inverted_residual(x, weights, f"{block}.conv", expand, stride if position == 0 else 1)
-            if block in TAPS:
-                taps.append(x)
-            block += 1
-    return taps
-
-
-def _inverted_residual(x: Node, weights: Weights, name: str, expand: int, stride: int) -> Node:
-    op = openvino().opset13
-    y, layer = x, 0
-    if expand > 1:
-        y, layer = _relu6(_conv(y, weights, f"{name}.0.0", f"{name}.0.1")), 1
-    y = _relu6(_conv(y, weights, f"{name}.{layer}.0", f"{name}.{layer}.1", stride=stride))
-    y = _conv(y, weights, f"{name}.{layer + 1}", f"{name}.{layer + 2}")
-    return op.add(x, y) if x.get_output_shape(0) == y.get_output_shape(0) else y
-
-
-def _conv(x: Node, weights: Weights, conv: str, norm: str, stride: int = 1) -> Node:
-    """A convolution and the batch normalisation after it."""
-    op = openvino().opset13
-
-    def of(part: str) -> NDArray[np.float64]:
-        return weights[f"backbone.features.{norm}.{part}"].astype(np.float64)
-
-    scale = of("weight") / np.sqrt(of("running_var") + 1e-5)
-    kernel = weights[f"backbone.features.{conv}.weight"] * scale[:, None, None, None]
-    shift = (of("bias") - of("running_mean") * scale).astype(np.float32)
-    pad = [kernel.shape[-1] // 2] * 2
-    if kernel.shape[1] == 1:
-        grouped = op.constant(kernel[:, None].astype(np.float32))
-        y = op.group_convolution(x, grouped, [stride] * 2, pad, pad, [1, 1])
-    else:
-        y = op.convolution(x, op.constant(kernel.astype(np.float32)), [stride] * 2, pad, pad, [1, 1])
-    return op.add(y, op.constant(shift.reshape(1, -1, 1, 1)))
-
-
-def _relu6(x: Node) -> Node:
-    return openvino().opset13.clamp(x, 0.0, 6.0)
-
-
-def _pool(x: Node, grid: int) -> Node:
-    op = openvino().opset13
-    step = [x.get_output_shape(0)[2] // grid] * 2
-    mean = op.avg_pool(x, step, [0, 0], [0, 0], step, False)
-    return op.reshape(mean, np.array([1, -1]), False)
-
-
-def _linear(x: Node, weights: Weights, name: str) -> Node:
-    op = openvino().opset13
-    y = op.matmul(x, op.constant(weights[f"{name}.weight"]), False, True)
-    return op.add(y, weights[f"{name}.bias"][None])

@@ -7,7 +7,7 @@ Sandler et al., "MobileNetV2: Inverted Residuals and Linear Bottlenecks" (2018);
 import torch
 from torch import Tensor, nn
 
-from faceveil.models.encoder import IMAGENET_MEAN, IMAGENET_STD, STAGES, TAPS
+from faceveil.models.mobilenetv2 import IMAGENET_MEAN, IMAGENET_STD, STAGES, TAPS
 from faceveil.models.store import weights
 from faceveil.models.unpickle import read_torch
 
