@@ -34,9 +34,9 @@ def certify(results: Results, max_risk: float) -> Verdict:
             sentence += " (too few people to be sure: the interval reaches over it)"
         return Verdict(False, sentence, max_risk)
     if unchanged:
-        first = unchanged[0].photo
-        sentence = f"the released photo {first} still shows the original face"
+        first = unchanged[0].where
+        sentence = f"the released photo still shows the original face: {first}"
         if len(unchanged) > 1:
-            sentence = f"{len(unchanged)} released photos still show the original face, the first is {first}"
+            sentence = f"{len(unchanged)} released faces are still the original ones, the first in {first}"
         return Verdict(False, sentence, max_risk)
     return Verdict(True, f"the worst attack, {worst.sentence}, stays under it: {limit}", max_risk)

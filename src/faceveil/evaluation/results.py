@@ -16,7 +16,7 @@ NOT_COVERED = (
     "the background, the place and other people in it",
     "file names, dates and other metadata (see: faceveil leaks)",
     "other photos of the same scene, and what an attacker knows besides faces",
-    "faces other than the main one of each photo",
+    "faces that the detector does not find in the original",
 )
 
 
@@ -56,12 +56,23 @@ class AttackResult:
 
 @dataclass(frozen=True)
 class Exposed:
-    """A released photo that recognisers take for its own original."""
+    """A released face that recognisers take for its own original."""
 
     photo: str
     person: str
     recognizers: list[str]
     unchanged: bool  # so near that it must be the original face
+    face: int = 1  # its number in the original photo; 1 is the main one
+    faces: int = 1
+    box_xyxy: list[int] | None = None  # of the face, in pixels of the original photo
+
+    @property
+    def where(self) -> str:
+        """The photo and, if it shows several, which face."""
+        if self.faces < 2 or self.box_xyxy is None:
+            return self.photo
+        left, top, right, bottom = self.box_xyxy
+        return f"{self.photo} (face {self.face} of {self.faces}, x {left}–{right}, y {top}–{bottom})"
 
 
 @dataclass(frozen=True)
@@ -118,8 +129,10 @@ class Results:
     released: int
     withheld: int  # originals without a released photo
     unpaired: list[str]
+    faces: int  # of originals, that are counted
+    small_faces: int  # beside the main one, too small to count; only checked for being unchanged
     not_found_in_original: int
-    several_faces: int
+    several_faces: int  # originals with more than one face
     recognizers: list[dict[str, Any]]
     attacks: list[AttackResult]
     baseline: list[AttackResult]
