@@ -22,7 +22,7 @@ from faceveil.evaluation.clusters import Groups, cluster_level, diversity, expos
 from faceveil.evaluation.groups import group_rates, group_warnings
 from faceveil.evaluation.people import Pairs, pair_photos, read_table
 from faceveil.evaluation.protocol import protocol_results, read_pairs
-from faceveil.evaluation.results import AttackResult, Results
+from faceveil.evaluation.results import AttackResult, Results, worst_of
 from faceveil.evaluation.trained import Map, Method, learn_maps
 from faceveil.evaluation.utility import Utility, summarise
 from faceveil.evaluation.who import name_faces, rows_of_faces
@@ -86,7 +86,7 @@ def evaluate(
         protocol = protocol_results(looks, judges, read_pairs(options.pairs)) if options.pairs else []
     with clock.stage("utility"):
         utility = summarise(looks, groups) if options.utility else {}
-    rates = group_rates(looks, max(attacks, key=lambda one: one.found.high), judges, options.groups)
+    rates = group_rates(looks, worst_of(attacks), judges, options.groups)
     said = caveats(looks, judges, plain, options.clusters is not None, told)
     return Results(
         originals=str(originals), anonymised=str(anonymised), version=__version__,

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -150,8 +151,12 @@ class Results:
 
     @property
     def worst(self) -> AttackResult:
-        """The attack with the highest upper bound."""
-        return max(self.attacks, key=lambda attack: (attack.found.high, attack.found.value))
+        return worst_of(self.attacks)
+
+    @property
+    def risk(self) -> float:
+        """The share of people that the worst attack may find, at the upper end of its interval."""
+        return reach(self.worst, self.attacks)
 
     @property
     def independent(self) -> bool:
@@ -161,11 +166,23 @@ class Results:
     def to_dict(self) -> dict[str, Any]:
         """Plain values; what is not a number is null."""
         table: dict[str, Any] = _plain(dataclasses.asdict(self))
-        table["worst"] = {"attack": self.worst.attack, "recognizer": self.worst.recognizer}
+        table["worst"] = _plain(
+            {"attack": self.worst.attack, "recognizer": self.worst.recognizer, "risk": self.risk}
+        )
         return table
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def worst_of(attacks: Sequence[AttackResult]) -> AttackResult:
+    """The attack that may find the largest share of people."""
+    return max(attacks, key=lambda one: (reach(one, attacks), one.found.value))
+
+
+def reach(attack: AttackResult, attacks: Sequence[AttackResult]) -> float:
+    """The upper bound of an attack as a share of all people attacked: parrot finds nobody with a single photo."""
+    return attack.found.high * attack.people / max(one.people for one in attacks)
 
 
 def _plain(value: Any) -> Any:
