@@ -47,7 +47,7 @@ def protocol(root: Path, folds: int, cache: Path | None) -> None:
     names = sorted({name for pair in pairs for name in (pair.first, pair.second)})
     files = [root / "images" / name.rpartition("_")[0] / f"{name}.jpg" for name in names]
     people = Pairs([PhotoPair(n, f, None, f.parent.name) for n, f in zip(names, files, strict=True)], [])
-    looks = look_at_all(people, attackers(), Cache(cache), restored=False)
+    looks = look_at_all(people, attackers(), Cache(cache), restored=False).main
     row_of = {name: row for row, name in enumerate(names)}
     for one in attackers():
         table = looks.templates("original", one).embeddings
@@ -88,8 +88,10 @@ def leak(root: Path, people: int, cache: Path | None) -> None:
         found = evaluate(
             before, after, Options(subjects="each", cache=cache, utility=False, restoration=False)
         )
-        named = [one.photo for one in found.exposed]
+        named = [one.photo for one in found.exposed if one.face == 1]
+        beside = [one.where for one in found.exposed if one.face > 1]
         print(f"leak: {leaked.name} among {len(files)}; named: {named}; {certify(found, 0.05).sentence}")
+        print(f"leak: left bare beside the covered face: {len(beside)}, such as {beside[:3]}")
         print(f"leak: FTA {found.attacks[0].fta}, {time.perf_counter() - start:.0f} s", flush=True)
 
 

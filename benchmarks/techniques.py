@@ -164,7 +164,7 @@ def attacked(
     technique: str, strength: int | None, originals: Path, released: Path, cache: Cache
 ) -> list[dict]:
     judges = attackers()
-    looks = look_at_all(pair_photos(originals, released, "folder"), judges, cache)
+    looks = look_at_all(pair_photos(originals, released, "folder"), judges, cache).main
     rows = []
     for attack in ATTACKS:
         for judge in judges:

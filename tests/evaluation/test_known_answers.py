@@ -2,6 +2,9 @@
 
 import importlib.util
 import json
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import cv2
@@ -251,3 +254,32 @@ def test_one_person_alone_cannot_be_looked_up(tmp_path, cache_file):
     alone = photos.write_set(tmp_path / "alone", people=1)
     with pytest.raises(UsageError, match="two people"):
         evaluate(alone, alone, Options(cache=cache_file, **FAST))
+
+
+def test_the_trained_attack_through_the_command_line(originals, cache_file, tmp_path):
+    """The attacker runs the very command that made the release on faces of its own, and learns to undo it."""
+    own, released = tmp_path / "own", tmp_path / "released"
+    for person in range(photos.PEOPLE + 1, 41):
+        for photo in (1, 2):
+            photos.save(own / f"s{person}" / f"{photo}.png", photos.orl(person, photo))
+    blur = f"{shlex.quote(sys.executable)} -m faceveil anonymize {{input}} -o {{output}} --method blur --strength 9"
+    made = shlex.split(blur.format(input=originals, output=released))
+    assert subprocess.run(made, capture_output=True, check=False).returncode in (0, 3)
+    call = ["evaluate", str(originals), str(released), "--method-command", blur, "--attacker-faces", str(own)]
+    call += ["--recognizer", "mobilefacenet.facesdk", "--no-utility", "--no-restoration", "--json", "-"]
+    done = CliRunner().invoke(app, [*call, "--cache", str(cache_file)])
+    assert done.exit_code == 0, done.output
+    table = json.loads(done.stdout)
+    found = {one["attack"]: one["found"]["value"] for one in table["attacks"]}
+    assert table["parameters"]["trained"] is True
+    assert found["trained"] > 2 / photos.PEOPLE and found["trained"] >= found["naive"] - 0.1
+    assert not (own / "s25" / "1.png").with_suffix(".jpg").exists(), "the attacker's folder is only read"
+
+
+def test_a_method_s_command_that_fails_ends_the_evaluation_with_its_last_words(originals, tmp_path):
+    call = ["evaluate", str(originals), str(originals), "--attacker-faces", str(originals), "--no-utility"]
+    words = f"{shlex.quote(sys.executable)} -m faceveil anonymize {{input}} -o {{output}} --method nonsense"
+    done = CliRunner().invoke(
+        app, [*call, "--method-command", words, "--recognizer", "mobilefacenet.facesdk"]
+    )
+    assert isinstance(done.exception, UsageError) and "nonsense" in str(done.exception)

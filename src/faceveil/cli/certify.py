@@ -1,66 +1,42 @@
 """faceveil certify: the gate of a release pipeline."""
 
 import sys
-from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from faceveil.cli.evaluate import (
-    Anonymised,
-    CacheFile,
-    Clusters,
-    Command,
-    Faces,
-    Only,
-    Originals,
-    Own,
-    Subjects,
-    Used,
-    Workers,
-    method_of,
-    run,
-    write,
-)
+from faceveil.cli.judging import Anonymised, Originals, Report, run, with_shared_options, write_page
+
+if TYPE_CHECKING:
+    from faceveil.evaluation import Options
 
 
+@with_shared_options
 def certify(
     originals: Originals,
     anonymised: Anonymised,
     max_risk: Annotated[float, typer.Option(help="The share of people that the worst attack may find.")],
-    report: Annotated[Path | None, typer.Option(help="Write the page here.")] = None,
+    options: "Options",
+    report: Report = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON.")] = False,
-    subjects: Subjects = "auto",
-    recognizer: Only = None,
-    attack_model: Own = None,
-    used_by_method: Used = None,
-    method_command: Command = None,
-    attacker_faces: Faces = None,
-    clusters: Clusters = None,
-    cache: CacheFile = None,
-    workers: Workers = None,
 ) -> None:
     """Compare the upper bound of the worst attack with a limit. Exit code 0: it holds; 3: it does not."""
-    from faceveil.cli.render import print_json
-    from faceveil.errors import UsageError
-    from faceveil.evaluation import Options
-    from faceveil.evaluation import certify as judge
+    from dataclasses import replace
 
-    if not 0 < max_risk < 1:
-        raise UsageError(f"--max-risk is a share between 0 and 1, such as 0.05; {max_risk} is not.")
-    options = Options(
-        subjects=subjects, recognizers=tuple(recognizer or ()), own_models=tuple(attack_model or ()),
-        used_by_method=tuple(used_by_method or ()), utility=report is not None, clusters=clusters,
-        method=method_of(method_command), attacker_faces=attacker_faces, cache=cache, workers=workers,
-    )  # fmt: skip
-    results = run(originals, anonymised, options)
+    from faceveil.cli.render import print_json
+    from faceveil.evaluation.gate import certify as judge
+    from faceveil.evaluation.gate import check_limit
+
+    check_limit(max_risk)
+    results = run(originals, anonymised, replace(options, utility=report is not None))
     verdict = judge(results, max_risk)
-    write(results, verdict, report, None, None)
+    write_page(results, verdict, report)
     if as_json:
         worst = results.worst
         print_json({
             "passed": verdict.passed, "reason": verdict.sentence, "max_risk": max_risk, "attack": worst.attack,
             "recognizer": worst.recognizer, "found": worst.found.value, "found_high": worst.found.high,
+            "risk": results.risk,
         })  # fmt: skip
     else:
         word, stream = ("passed", sys.stdout) if verdict.passed else ("failed", sys.stderr)

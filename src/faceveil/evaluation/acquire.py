@@ -1,18 +1,19 @@
-"""From photos to embeddings: find the face, align it, embed it once per recogniser.
+"""From photos to embeddings: find the faces, align them, embed each once per recogniser.
 
-Of a photo with several faces the main one is judged: large and near the middle. In the released photo the face is
-looked for where the original's was. A face that is not found is not acquired, and counted as such. A third look
-is that of a patient attacker: the picture is restored first and the face is cut out where it must be, as by hand.
+Every face of an original is a row of its own: the main one (large and near the middle) first, then those beside it.
+In the released photo each is looked for where the original's was. A face that is not found is not acquired, and
+counted as such. A third look is that of a patient attacker: the picture is restored first and the face is cut
+out where it must be, as by hand.
 """
 
 import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,8 @@ from faceveil.evaluation.attackers import Attacker
 from faceveil.evaluation.cache import Cache, key_of
 from faceveil.evaluation.matching import Templates
 from faceveil.evaluation.people import Pairs, PhotoPair
-from faceveil.evaluation.restore import changed_window, restore
+from faceveil.evaluation.places import main_face, main_first, matched, scaled
+from faceveil.evaluation.restore import changed_window, changed_window_at, restore
 from faceveil.faces import Alignment, Face, find_faces
 from faceveil.faces.align import similarity
 from faceveil.models import card
@@ -31,11 +33,23 @@ from faceveil.photos import decode_photo
 
 Image = NDArray[np.uint8]
 Vector = NDArray[np.float32]
+Vectors = dict[tuple["View", str], Vector]
 View = Literal["original", "anonymised", "restored"]
-Measure = Callable[[Image, Image, Face, Face | None], dict[str, NDArray[np.float32]]]
+Figures = dict[str, NDArray[np.float32]]
 
 DETECTOR = "yunet"
-NEARBY = 0.5  # widths of the original's face by which the released one may have moved; beyond is a neighbour
+SMALLEST = (
+    32  # px of width under which a face beside the main one is not counted: recognisers see nobody in it
+)
+UNDONE = ("nothing", "blur", "pixelation")
+
+
+class Measure(Protocol):
+    """What is measured besides identity, of a photo and of each of its faces."""
+
+    def of_photo(self, before: Image, after: Image) -> Figures: ...
+
+    def of_face(self, before: Image, after: Image, face: Face, other: Face | None) -> Figures: ...
 
 
 class LazyPhoto:
@@ -68,23 +82,39 @@ class LazyPhoto:
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """What was seen of one pair."""
+    """What was seen of one face of a pair, or of a pair without a face."""
 
     original: Face | None
     anonymised: Face | None
     faces: int  # in the original
-    vectors: dict[tuple[View, str], Vector]  # by recogniser; missing: not acquired
+    vectors: Vectors  # by view and recogniser; missing: not acquired
     undone: str = "nothing"  # by restoration
-    measures: dict[str, NDArray[np.float32]] = field(default_factory=dict)
+    measures: Figures = field(default_factory=dict)
     problem: str | None = None
+    number: int = 1  # of the face in its photo; 1 is the main one
+
+    @property
+    def is_small(self) -> bool:
+        """Beside the main face, and too small to tell anyone by it."""
+        return self.number > 1 and self.original is not None and self.original.size_wh[0] < SMALLEST
 
 
 @dataclass(frozen=True, eq=False)
 class Looks:
-    """All pairs, as seen."""
+    """All faces, as seen. `pairs` has one entry per face: its photo, and whom the face shows."""
 
     pairs: Pairs
     looks: list[Look]
+    small: "Looks | None" = None  # faces that no rate counts; they are only checked for being unchanged
+
+    @property
+    def main(self) -> "Looks":
+        """The main face of each photo alone."""
+        return self.only([row for row, look in enumerate(self.looks) if look.number == 1])
+
+    def only(self, rows: Sequence[int]) -> "Looks":
+        pairs = replace(self.pairs, pairs=[self.pairs.pairs[row] for row in rows])
+        return Looks(pairs, [self.looks[row] for row in rows])
 
     def templates(self, view: View, attacker: Attacker) -> Templates:
         """The embeddings of one view; a row of NaN where the face was not acquired. Only released photos count."""
@@ -97,18 +127,21 @@ class Looks:
         width = next((len(vector) for vector in found if vector is not None), 1)
         empty = np.full(width, np.nan, np.float32)
         table = np.array([empty if vector is None else vector for vector in found], np.float32)
-        photo = np.array(rows, np.intp)
-        return Templates(table.reshape(len(rows), width), self.pairs.person_index[photo], photo)
+        face = np.array(rows, np.intp)
+        return Templates(table.reshape(len(rows), width), self.pairs.person_index[face], face)
 
 
 def look_at_all(
     pairs: Pairs, attackers: Sequence[Attacker], cache: Cache, *, restored: bool = True,
     measure: Measure | None = None, progress: Callable[[], None] | None = None, workers: int | None = None,
 ) -> Looks:  # fmt: skip
-    """Look at every pair, in as many threads as there are cores; networks use one thread each."""
+    """Look at every pair, in as many threads as there are cores; networks use one thread each.
+
+    Whom a face beside the main one shows is not known here: each counts as a person of its own.
+    """
     workers = workers or _cores()
 
-    def one(pair: PhotoPair) -> Look:
+    def one(pair: PhotoPair) -> list[Look]:
         found = look_at(pair, attackers, cache, restored=restored, measure=measure)
         if progress:
             progress()
@@ -117,12 +150,22 @@ def look_at_all(
     looks = [one(pair) for pair in pairs.pairs[:1]]  # alone, so that each network is loaded once
     with ThreadPoolExecutor(workers) as pool:
         looks += _in_order(pool, one, pairs.pairs[1:], 4 * workers)
-    return Looks(pairs, looks)
+    return _by_face(pairs, looks)
+
+
+def _by_face(pairs: Pairs, looks: Sequence[list[Look]]) -> Looks:
+    rows = [(pair, look) for pair, found in zip(pairs.pairs, looks, strict=True) for look in found]
+    people = [pair.person if look.number == 1 else f"{pair.name}, face {look.number}" for pair, look in rows]
+    faces = [replace(pair, person=person) for (pair, _), person in zip(rows, people, strict=True)]
+    every = Looks(replace(pairs, pairs=faces), [look for _, look in rows])
+    small = [row for row, (_, look) in enumerate(rows) if look.is_small]
+    large = [row for row, (_, look) in enumerate(rows) if not look.is_small]
+    return replace(every.only(large), small=every.only(small))
 
 
 def _in_order(
-    pool: ThreadPoolExecutor, work: Callable[[PhotoPair], Look], items: Sequence[PhotoPair], ahead: int
-) -> Iterator[Look]:
+    pool: ThreadPoolExecutor, work: Callable[[PhotoPair], list[Look]], items: Sequence[PhotoPair], ahead: int
+) -> Iterator[list[Look]]:
     """Results in the order of the items, with only a few photos in memory."""
     waiting = [pool.submit(work, item) for item in items[:ahead]]
     for number in range(len(items)):
@@ -138,60 +181,84 @@ def look_at(
     *,
     restored: bool = True,
     measure: Measure | None = None,
-) -> Look:
-    """Find, align and embed the face of one pair."""
-    vectors: dict[tuple[View, str], Vector] = {}
+) -> list[Look]:
+    """Find, align and embed the faces of one pair, the main one first; one look without a face if there is none."""
     try:
         before = LazyPhoto(pair.original)
         found = before.faces(cache)
     except (PhotoError, OSError) as error:
-        return Look(None, None, 0, vectors, problem=str(error))
-    face = main_face(found, before.size_wh)
-    if face is not None:
-        for attacker in attackers:
-            vectors["original", attacker.id] = _embedded(before, face, attacker, cache)
+        return [Look(None, None, 0, {}, problem=str(error))]
+    looks = [
+        Look(face, None, len(found), _embedded("original", before, face, attackers, cache), number=number)
+        for number, face in enumerate(main_first(found, before.size_wh) or [None], start=1)
+    ]
     if pair.anonymised is None:
-        return Look(face, None, len(found), vectors)
+        return looks
     try:
         after = LazyPhoto(pair.anonymised)
         candidates = after.faces(cache)
     except (PhotoError, OSError) as error:
-        return Look(face, None, len(found), vectors, problem=str(error))
-    expected = face and _scaled(face, before.size_wh, after.size_wh)
-    other = face_at(candidates, expected) if expected else main_face(candidates, after.size_wh)
-    if other is not None:
-        for attacker in attackers:
-            vectors["anonymised", attacker.id] = _embedded(after, other, attacker, cache)
-    undone = "nothing"
-    if restored and expected is not None:
-        undone = _restored(before, after, expected, attackers, cache, vectors)
-    measures = measure(before.pixels, after.pixels, face, other) if measure and face is not None else {}
-    return Look(face, other, len(found), vectors, undone, measures)
+        return [replace(looks[0], problem=str(error)), *looks[1:]]
+    return _looked_for(looks, before, after, candidates, attackers, cache, restored, measure)
+
+
+def _looked_for(
+    looks: Sequence[Look], before: LazyPhoto, after: LazyPhoto, candidates: Sequence[Face],
+    attackers: Sequence[Attacker], cache: Cache, restored: bool, measure: Measure | None,
+) -> list[Look]:  # fmt: skip
+    """The same faces in the released photo: as they are, restored, and measured."""
+    places = [
+        scaled(look.original, before.size_wh, after.size_wh) for look in looks if look.original is not None
+    ]
+    others = matched(places, candidates) if places else [main_face(candidates, after.size_wh)]
+    done = []
+    for row, (look, other) in enumerate(zip(looks, others, strict=True)):
+        vectors, undone, figures = dict(look.vectors), "nothing", {}
+        vectors |= _embedded("anonymised", after, other, attackers, cache)
+        if restored and places and not look.is_small:
+            beside = [place for place in places if place is not places[row]]
+            undone, found = _restored(before, after, places[row], beside, attackers, cache)
+            vectors |= found
+        if measure and look.original is not None and not look.is_small:
+            figures = measure.of_face(before.pixels, after.pixels, look.original, other)
+            if look.number == 1:
+                figures |= measure.of_photo(before.pixels, after.pixels)
+        done.append(replace(look, anonymised=other, vectors=vectors, undone=undone, measures=figures))
+    return done
 
 
 def _restored(
-    before: LazyPhoto, after: LazyPhoto, face: Face, attackers: Sequence[Attacker], cache: Cache,
-    vectors: dict[tuple[View, str], Vector],
-) -> str:  # fmt: skip
+    before: LazyPhoto, after: LazyPhoto, face: Face, beside: Sequence[Face], attackers: Sequence[Attacker],
+    cache: Cache,
+) -> tuple[str, Vectors]:  # fmt: skip
+    """What was undone, and the embeddings of the face cut out of the restored picture."""
     keys = {
-        one.id: key_of("restored 1", before.digest, after.digest, one.sha256, face.points)
+        one.id: key_of("restored 2", before.digest, after.digest, one.sha256, face.points)
         for one in attackers
     }
-    label = key_of("undone 1", before.digest, after.digest)
+    label = key_of("undone 2", before.digest, after.digest, face.points)
     stored = {name: cache.get(key) for name, key in keys.items()}
     what = cache.get(label)
-    names = ("nothing", "blur", "pixelation")
     if what is None or any(row is None for row in stored.values()):
-        window = changed_window(before.pixels, after.pixels) if before.size_wh == after.size_wh else None
+        window = _window(before, after, face, beside)
         result = restore(after.pixels, window) if window else None
         image = result.image if result else after.pixels
-        what = cache.put(label, np.array([[names.index(result.undone) if result else 0]], np.float32))
+        what = cache.put(label, np.array([[UNDONE.index(result.undone) if result else 0]], np.float32))
         for one in attackers:
             stored[one.id] = cache.put(keys[one.id], one.recognizer.embed(cut(image, face, one)[None]))
-    for name, row in stored.items():
-        if row is not None:
-            vectors["restored", name] = row[0]
-    return names[int(what[0, 0])]
+    return UNDONE[int(what[0, 0])], {
+        ("restored", name): row[0] for name, row in stored.items() if row is not None
+    }
+
+
+def _window(
+    before: LazyPhoto, after: LazyPhoto, face: Face, beside: Sequence[Face]
+) -> tuple[slice, slice] | None:
+    if before.size_wh != after.size_wh:
+        return None
+    if not beside:
+        return changed_window(before.pixels, after.pixels)
+    return changed_window_at(before.pixels, after.pixels, face.box_xyxy, [other.box_xyxy for other in beside])
 
 
 def cut(image: Image, face: Face, attacker: Attacker) -> Image:
@@ -200,40 +267,20 @@ def cut(image: Image, face: Face, attacker: Attacker) -> Image:
     return Alignment(similarity(face.points, template), size).crop(image)
 
 
-def _embedded(photo: LazyPhoto, face: Face, attacker: Attacker, cache: Cache) -> Vector:
-    key = key_of("embedding 1", photo.digest, attacker.sha256, face.points)
-    row = cache.get(key)
-    if row is None:
-        row = cache.put(key, attacker.recognizer.embed(cut(photo.pixels, face, attacker)[None]))
-    return np.asarray(row[0], np.float32)
-
-
-def main_face(faces: Sequence[Face], size_wh: tuple[int, int]) -> Face | None:
-    """The face that a photo shows: large, and near the middle."""
-    middle = np.array(size_wh) / 2
-    return max(
-        faces, key=lambda face: max(face.size_wh) - 0.5 * np.hypot(*(face.centre - middle)), default=None
-    )
-
-
-def face_at(faces: Sequence[Face], expected: Face) -> Face | None:
-    """The face nearest to where one is expected, if it is near enough and of a like size."""
-    width = max(expected.size_wh)
-    near = [
-        face
-        for face in faces
-        if np.hypot(*(face.centre - expected.centre)) < NEARBY * width
-        and 0.4 < max(face.size_wh) / width < 2.5
-    ]
-    return min(near, key=lambda face: float(np.hypot(*(face.centre - expected.centre))), default=None)
-
-
-def _scaled(face: Face, from_wh: tuple[int, int], to_wh: tuple[int, int]) -> Face:
-    """The face's place in a released photo of another size."""
-    if from_wh == to_wh:
-        return face
-    ratio = np.array(to_wh) / np.array(from_wh)
-    return Face(face.box_xyxy * np.r_[ratio, ratio], face.points * ratio, face.score, face.detector)
+def _embedded(
+    view: View, photo: LazyPhoto, face: Face | None, attackers: Sequence[Attacker], cache: Cache
+) -> Vectors:
+    """The face's embedding by each recogniser; none where there is no face."""
+    vectors: Vectors = {}
+    if face is None:
+        return vectors
+    for attacker in attackers:
+        key = key_of("embedding 1", photo.digest, attacker.sha256, face.points)
+        row = cache.get(key)
+        if row is None:
+            row = cache.put(key, attacker.recognizer.embed(cut(photo.pixels, face, attacker)[None]))
+        vectors[view, attacker.id] = np.asarray(row[0], np.float32)
+    return vectors
 
 
 def _cores() -> int:

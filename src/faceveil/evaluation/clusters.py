@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from faceveil.evaluation.acquire import Looks
+from faceveil.evaluation.acquire import Look, Looks
 from faceveil.evaluation.attackers import Attacker
 from faceveil.evaluation.intervals import mean_by_person, share_by_person
+from faceveil.evaluation.people import PhotoPair
 from faceveil.evaluation.results import ClusterLevel, Exposed
 
 Floats = NDArray[np.float64]
@@ -33,7 +34,18 @@ def own_distances(looks: Looks, attacker: Attacker) -> Floats:
 
 
 def exposed(looks: Looks, attackers: Sequence[Attacker]) -> list[Exposed]:
-    """Released photos that a recogniser takes for their own original, the most certain first."""
+    """Released faces that a recogniser takes for their own original, the most certain first.
+
+    Of faces too small to tell anyone by, only those that stand unchanged.
+    """
+    found = _exposed(looks, attackers)
+    if looks.small is not None:
+        found += [row for row in _exposed(looks.small, attackers) if row[1].unchanged]
+    return [one for _, one in sorted(found, key=lambda row: (-len(row[1].recognizers), row[0]))]
+
+
+def _exposed(looks: Looks, attackers: Sequence[Attacker]) -> list[tuple[float, Exposed]]:
+    """Each with its mean distance in thresholds."""
     distances = {one.id: own_distances(looks, one) for one in attackers}
     strict = {
         one.id: one.recognizer.operating.at_rate.get(1e-3, one.recognizer.threshold) for one in attackers
@@ -43,14 +55,20 @@ def exposed(looks: Looks, attackers: Sequence[Attacker]) -> list[Exposed]:
         near = [name for name in distances if distances[name][row] < strict[name]]
         if near:
             ratios = [distances[one.id][row] / one.recognizer.threshold for one in attackers]
-            unchanged = bool(np.nanmax(ratios) < UNCHANGED)
-            rows.append((float(np.nanmean(ratios)), Exposed(pair.name, pair.person, near, unchanged)))
-    return [found for _, found in sorted(rows, key=lambda item: (-len(item[1].recognizers), item[0]))]
+            rows.append(
+                (float(np.nanmean(ratios)), _named(pair, looks.looks[row], near, max(ratios) < UNCHANGED))
+            )
+    return rows
+
+
+def _named(pair: PhotoPair, look: Look, near: list[str], unchanged: bool) -> Exposed:
+    box = None if look.original is None else [round(value) for value in look.original.box_xyxy.tolist()]
+    return Exposed(pair.name, pair.person, near, bool(unchanged), look.number, look.faces, box)
 
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """A group number per photo; -1 for photos in none."""
+    """A group number per face; -1 for faces in none."""
 
     of_photo: NDArray[np.intp]
 
@@ -62,7 +80,7 @@ class Groups:
 
 
 def shared_faces(looks: Looks, attackers: Sequence[Attacker]) -> Groups:
-    """Groups of photos of several people whose released faces are one face to every recogniser."""
+    """Groups of faces of several people whose released faces are one face to every recogniser."""
     from scipy.cluster.hierarchy import fcluster, linkage
 
     count = len(looks.looks)

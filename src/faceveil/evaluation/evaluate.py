@@ -1,11 +1,13 @@
 """Evaluate a folder of released photos against its originals: every attack with every recogniser."""
 
 import datetime
+import hashlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,13 +17,16 @@ from faceveil.evaluation.acquire import Looks, look_at_all
 from faceveil.evaluation.attackers import Attacker, attackers
 from faceveil.evaluation.attacks import baseline, run_attack
 from faceveil.evaluation.cache import Cache
-from faceveil.evaluation.clusters import MOST, Groups, cluster_level, diversity, exposed, shared_faces
+from faceveil.evaluation.caveats import caveats
+from faceveil.evaluation.clusters import Groups, cluster_level, diversity, exposed, shared_faces
 from faceveil.evaluation.groups import group_rates, group_warnings
 from faceveil.evaluation.people import Pairs, pair_photos, read_table
 from faceveil.evaluation.protocol import protocol_results, read_pairs
-from faceveil.evaluation.results import AttackResult, Results
+from faceveil.evaluation.results import AttackResult, Results, worst_of
 from faceveil.evaluation.trained import Map, Method, learn_maps
-from faceveil.evaluation.utility import measure_pair, summarise
+from faceveil.evaluation.utility import Utility, summarise
+from faceveil.evaluation.who import name_faces, rows_of_faces
+from faceveil.models.inception import read_inception
 
 Progress = Callable[[str, int, int], None]
 
@@ -38,6 +43,7 @@ class Options:
     restoration: bool = True
     groups: Path | None = None  # CSV: photo, then one column per attribute
     clusters: Path | None = None  # CSV: photo, cluster
+    inception: Path | None = None  # weights of FID's network
     pairs: Path | None = None  # a pairs.txt as LFW's
     method: Method | None = None  # for the trained parrot
     attacker_faces: Path | None = None
@@ -63,26 +69,14 @@ def evaluate(
 ) -> Results:
     """Attack a result, whoever made it, and measure what is left of its use."""
     options = options or Options()
-    if (options.method is None) != (options.attacker_faces is None):
-        raise UsageError(
-            "the trained attack needs both the method (--method-command) and --attacker-faces FOLDER."
-        )
+    _check(options)
     clock = _Clock()
     judges = attackers(options.recognizers, options.own_models, options.used_by_method)
-    cache = Cache(options.cache)
     with clock.stage("pair"):
         pairs = pair_photos(originals, anonymised, options.subjects)
-    try:
-        with clock.stage("find and embed"):
-            looks = _look(pairs, judges, cache, options, progress)
-        maps: dict[str, Map] = {}
-        if options.method is not None and options.attacker_faces is not None:
-            with clock.stage("train the attacker"):
-                maps = learn_maps(options.method, options.attacker_faces, judges, cache)
-    finally:
-        cache.close()
+    looks, told, maps = _see(pairs, judges, options, clock, progress)
     with clock.stage("match"):
-        attacks, warnings = _attack(looks, judges, maps, options)
+        attacks, impossible = _attack(looks, judges, maps, options)
         plain = [found for one in judges if (found := baseline(looks, one)) is not None]
     with clock.stage("clusters"):
         groups = _clusters(looks, judges, options)
@@ -92,25 +86,47 @@ def evaluate(
         protocol = protocol_results(looks, judges, read_pairs(options.pairs)) if options.pairs else []
     with clock.stage("utility"):
         utility = summarise(looks, groups) if options.utility else {}
-    rates = group_rates(looks, max(attacks, key=lambda one: one.found.high), judges, options.groups)
+    rates = group_rates(looks, worst_of(attacks), judges, options.groups)
+    said = caveats(looks, judges, plain, options.clusters is not None, told)
     return Results(
         originals=str(originals), anonymised=str(anonymised), version=__version__,
-        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        photos=len(pairs.pairs), people=len(pairs.people),
-        released=sum(pair.anonymised is not None for pair in pairs.pairs),
-        withheld=sum(pair.anonymised is None for pair in pairs.pairs), unpaired=pairs.unpaired,
-        not_found_in_original=sum(look.original is None for look in looks.looks),
-        several_faces=sum(look.faces > 1 for look in looks.looks),
+        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"), **_counts(pairs, looks),
         recognizers=[_describe(one) for one in judges], attacks=attacks, baseline=plain,
         exposed=exposed(looks, judges), clusters=levels, protocol=protocol, diversity=variety,
-        utility=utility, groups=rates,
-        warnings=[*warnings, *_warnings(looks, judges, plain, options.clusters is not None), *group_warnings(rates)],
-        parameters={
-            "subjects": options.subjects, "detector": "yunet.2023mar", "trained": bool(maps),
-            "restored": {kind: sum(look.undone == kind for look in looks.looks) for kind in ("blur", "pixelation")},
-        },
-        seconds=clock.seconds,
+        utility=utility, groups=rates, warnings=[*impossible, *said, *group_warnings(rates)],
+        parameters=_parameters(looks, options, trained=bool(maps)), seconds=clock.seconds,
     )  # fmt: skip
+
+
+def _check(options: Options) -> None:
+    if (options.method is None) != (options.attacker_faces is None):
+        raise UsageError(
+            "the trained attack needs both the method (--method-command) and --attacker-faces FOLDER."
+        )
+    if options.inception is not None:
+        if not options.utility:
+            raise UsageError("--inception is for a figure of utility; leave out --no-utility.")
+        if not options.inception.is_file():
+            raise UsageError(f"{options.inception} is not a file; give the weights of FID's InceptionV3.")
+        read_inception(options.inception)  # a wrong file is refused before hours of work
+
+
+def _see(
+    pairs: Pairs, judges: Sequence[Attacker], options: Options, clock: _Clock, progress: Progress | None
+) -> tuple[Looks, int, dict[str, Map]]:
+    """All faces with their people, of how many the recognisers told them, and the trained attacker's maps."""
+    cache, maps = Cache(options.cache), {}
+    try:
+        with clock.stage("find and embed"):
+            looks = _look(pairs, judges, cache, options, progress)
+        with clock.stage("tell people apart"):
+            named = name_faces(looks, judges)
+        if options.method is not None and options.attacker_faces is not None:
+            with clock.stage("train the attacker"):
+                maps = learn_maps(options.method, options.attacker_faces, judges, cache)
+    finally:
+        cache.close()
+    return named.looks, named.told_by_recognizers, maps
 
 
 def _look(
@@ -125,8 +141,8 @@ def _look(
             progress("find and embed", done, len(pairs.pairs))
 
     return look_at_all(
-        pairs, judges, cache, restored=options.restoration, measure=measure_pair if options.utility else None,
-        progress=step, workers=options.workers,
+        pairs, judges, cache, restored=options.restoration,
+        measure=Utility(options.inception) if options.utility else None, progress=step, workers=options.workers,
     )  # fmt: skip
 
 
@@ -153,11 +169,10 @@ def _attack(
 def _clusters(looks: Looks, judges: Sequence[Attacker], options: Options) -> Groups:
     if options.clusters is None:
         return shared_faces(looks, judges)
-    named = {row["photo"]: row["cluster"] for row in read_table(options.clusters, ("photo", "cluster"))}
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(named.values()))}
-    return Groups(
-        np.array([numbers.get(named.get(pair.name, ""), -1) for pair in looks.pairs.pairs], np.intp)
-    )
+    rows = rows_of_faces(read_table(options.clusters, ("photo", "cluster")), looks)
+    names = [row["cluster"] if row is not None else None for row in rows]
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(filter(None, names)))}
+    return Groups(np.array([numbers.get(name, -1) if name else -1 for name in names], np.intp))
 
 
 def _describe(attacker: Attacker) -> dict[str, object]:
@@ -167,31 +182,27 @@ def _describe(attacker: Attacker) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _warnings(
-    looks: Looks, judges: Sequence[Attacker], plain: Sequence[AttackResult], clusters_given: bool
-) -> list[str]:
-    found = []
-    people = len(looks.pairs.people)
-    if people < 30:
-        found.append(f"only {people} people: intervals are wide, and a guess finds {100 / people:.0f} %")
-    if all(one.used_by_method for one in judges):
-        found.append("every recogniser took part in making the result: its figures prove nothing")
-    lost = sum(look.original is None for look in looks.looks)
-    if lost:
-        found.append(
-            f"no face was found in {lost} of {len(looks.looks)} originals: nothing is said about them"
-        )
-    problems = [look.problem for look in looks.looks if look.problem]
-    if problems:
-        found.append(f"{len(problems)} photos could not be read, the first: {problems[0]}")
-    if looks.pairs.unpaired:
-        found.append(f"{len(looks.pairs.unpaired)} released photos have no original and were not judged")
-    acquired = sum(look.anonymised is not None for look in looks.looks)
-    if acquired > MOST and not clusters_given:
-        found.append(
-            f"over {MOST:,} released faces: shared ones were not looked for; name them with --clusters"
-        )
-    weak = [one.recognizer for one in plain if one.found.value < 0.5]
-    if weak:
-        found.append(f"on these originals {', '.join(weak)} finds under half of the people even unprotected")
+def _counts(pairs: Pairs, looks: Looks) -> dict[str, Any]:
+    """What was there."""
+    photos = looks.main.looks
+    released = sum(pair.anonymised is not None for pair in pairs.pairs)
+    return {
+        "photos": len(pairs.pairs), "people": len(looks.pairs.people),
+        "released": released, "withheld": len(pairs.pairs) - released, "unpaired": pairs.unpaired,
+        "faces": sum(look.original is not None for look in looks.looks),
+        "small_faces": len(looks.small.looks) if looks.small else 0,
+        "not_found_in_original": sum(look.original is None for look in photos),
+        "several_faces": sum(look.faces > 1 for look in photos),
+    }  # fmt: skip
+
+
+def _parameters(looks: Looks, options: Options, *, trained: bool) -> dict[str, Any]:
+    undone = [look.undone for look in looks.looks]
+    found: dict[str, Any] = {
+        "subjects": options.subjects, "detector": "yunet.2023mar", "trained": trained,
+        "restored": {kind: undone.count(kind) for kind in ("blur", "pixelation")},
+    }  # fmt: skip
+    if options.inception is not None:
+        with options.inception.open("rb") as file:
+            found["inception_sha256"] = hashlib.file_digest(file, "sha256").hexdigest()
     return found

@@ -1,7 +1,8 @@
 """Per group of people: is anyone protected less, missed more often, changed more?
 
 Groups come from a CSV file (photo, then one column per attribute), or else from what networks and pixels say of the
-originals: age band, gender as a classifier sees it, and skin tone by the individual typology angle.
+originals: age band, gender as a classifier sees it, and skin tone by the individual typology angle. Where photos
+show several faces, main faces and those beside them are two groups more.
 """
 
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from faceveil.evaluation.matching import match
 from faceveil.evaluation.people import read_table
 from faceveil.evaluation.results import AttackResult, GroupRates
 from faceveil.evaluation.utility import kept_attributes, labels_of
+from faceveil.evaluation.who import rows_of_faces
 
 FEWEST = 5  # people in a group that is reported
 
@@ -26,7 +28,7 @@ def group_rates(
     looks: Looks, worst: AttackResult, judges: Sequence[Attacker], table: Path | None
 ) -> list[GroupRates]:
     """Rates of every group with enough people, under the worst attack."""
-    columns = _from_table(looks, table) if table else labels_of(looks)
+    columns = (_from_table(looks, table) if table else labels_of(looks)) | _places(looks)
     if not columns:
         return []
     hits, kept = _hits(looks, worst, next(one for one in judges if one.id == worst.recognizer))
@@ -65,13 +67,17 @@ def _hits(
     return hits, kept
 
 
+def _places(looks: Looks) -> dict[str, list[str | None]]:
+    if all(look.number == 1 for look in looks.looks):
+        return {}
+    return {"face": ["main" if look.number == 1 else "beside it" for look in looks.looks]}
+
+
 def _from_table(looks: Looks, path: Path) -> dict[str, list[str | None]]:
     rows = read_table(path, ("photo",))
-    by_photo = {row["photo"]: row for row in rows}
-    names = [name for name in rows[0] if name != "photo"] if rows else []
-    return {
-        name: [by_photo.get(pair.name, {}).get(name) or None for pair in looks.pairs.pairs] for name in names
-    }
+    of_face = rows_of_faces(rows, looks)
+    names = [name for name in rows[0] if name not in ("photo", "x", "y")] if rows else []
+    return {name: [(row or {}).get(name) or None for row in of_face] for name in names}
 
 
 def group_warnings(rates: Sequence[GroupRates]) -> list[str]:

@@ -1,7 +1,8 @@
 """Which anonymised photo belongs to which original, and whom each shows.
 
 Photos are paired by their path below the two folders; the suffix may differ (a .png made from a .jpg). People
-come from the folder each photo lies in, from a CSV file, from LFW's name pattern, or every photo is a person.
+come from the folder each photo lies in, from a CSV file, from LFW's name pattern, or every photo is a person. They
+are whom the main face of a photo shows; `who.py` tells whom the others show.
 """
 
 import csv
@@ -34,6 +35,7 @@ class Pairs:
 
     pairs: list[PhotoPair]
     unpaired: list[str]  # released photos without an original, by name
+    subjects: str = "each"  # how people were told: folder, name, each, faces, auto, or the path of a CSV file
 
     @property
     def people(self) -> list[str]:
@@ -47,7 +49,7 @@ class Pairs:
 
 
 def pair_photos(originals: Path, anonymised: Path, subjects: str = "auto") -> Pairs:
-    """Pair two folders. `subjects`: folder, each, name, the path of a CSV file, or auto."""
+    """Pair two folders. `subjects`: folder, name, each, faces, the path of a CSV file, or auto."""
     for folder in (originals, anonymised):
         if not folder.is_dir():
             raise UsageError(f"{folder} is not a folder; give a folder of photos.")
@@ -56,6 +58,7 @@ def pair_photos(originals: Path, anonymised: Path, subjects: str = "auto") -> Pa
     if not sources:
         raise UsageError(f"{originals} holds no photos.")
     names = [photo.relative.as_posix() for photo in sources]
+    subjects = _way(names) if subjects == "auto" else subjects
     person_of = _people(names, subjects)
     pairs = []
     for name, photo in zip(names, sources, strict=True):
@@ -66,7 +69,8 @@ def pair_photos(originals: Path, anonymised: Path, subjects: str = "auto") -> Pa
             f"no photo of {anonymised} has the name of a photo of {originals}. "
             "Pairs are made by the path below the two folders; only the suffix may differ."
         )
-    return Pairs(pairs, sorted(path.relative_to(anonymised).as_posix() for path in released.values()))
+    strangers = sorted(path.relative_to(anonymised).as_posix() for path in released.values())
+    return Pairs(pairs, strangers, subjects)
 
 
 def _by_stem(folder: Path) -> dict[str, Path]:
@@ -83,12 +87,15 @@ def _stem(name: str) -> str:
     return str(PurePosixPath(name).with_suffix(""))
 
 
+def _way(names: list[str]) -> str:
+    """How names tell people; auto where they do not, and faces have to be seen first."""
+    nested = all("/" in name for name in names)
+    numbered = all(NUMBERED.match(PurePosixPath(name).stem) for name in names)
+    return "folder" if nested else "name" if numbered else "auto"
+
+
 def _people(names: list[str], subjects: str) -> dict[str, str]:
-    if subjects == "auto":
-        nested = all("/" in name for name in names)
-        numbered = all(NUMBERED.match(PurePosixPath(name).stem) for name in names)
-        subjects = "folder" if nested else "name" if numbered else "each"
-    if subjects == "each":
+    if subjects in ("each", "faces", "auto"):
         return {name: name for name in names}
     if subjects == "folder":
         return {name: PurePosixPath(name).parent.as_posix() for name in names}
@@ -117,7 +124,7 @@ def _people_of_table(names: list[str], path: Path) -> dict[str, str]:
 def read_table(path: Path, columns: tuple[str, ...]) -> list[dict[str, str]]:
     """The rows of a CSV file that has at least these columns."""
     if not path.is_file():
-        raise UsageError(f"{path} is neither a file nor one of: auto, folder, name, each.")
+        raise UsageError(f"{path} is neither a file nor one of: auto, folder, name, each, faces.")
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.DictReader(file)
         rows = list(reader)

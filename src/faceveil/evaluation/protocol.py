@@ -79,6 +79,7 @@ def pairs_accuracy(
 
 def protocol_results(looks: Looks, judges: Sequence[Attacker], pairs: list[Pair]) -> list[ProtocolResult]:
     """The protocol on originals, on originals against released photos, and on released photos."""
+    looks = looks.main
     row_of = {PurePosixPath(pair.name).stem: row for row, pair in enumerate(looks.pairs.pairs)}
     done = []
     for name, (first, second) in COMPARISONS.items():

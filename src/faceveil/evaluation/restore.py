@@ -6,6 +6,7 @@ where neighbouring pixels differ; the cell means are what remains, and enlarging
 range that recognisers know. What is neither is left as it is.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,6 +19,7 @@ Floats = NDArray[np.float64]
 Window = tuple[slice, slice]
 
 CHANGED = 12  # grey levels; below it is the noise of another compression
+AROUND = 0.6  # of its size: how far around a face its changed window may reach, where there are others
 NOISES = (0.01, 1 / 36, 1 / 12, 0.3, 3.0)  # powers of noise to try: from 8-bit rounding to compression
 SLOPES = (2.2, 3.0)  # of natural spectra along a line
 SMALLEST_BLUR = 4  # px; a smaller one hides nothing, and every camera and resampling has some
@@ -44,6 +46,34 @@ def changed_window(original: Image, anonymised: Image) -> Window | None:
     if len(rows) < 16 or len(columns) < 16:
         return None
     return slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1)
+
+
+def changed_window_at(
+    original: Image, anonymised: Image, box_xyxy: Floats, beside: Sequence[Floats]
+) -> Window | None:
+    """The rectangle that was changed for the face in this box, when others beside it were changed too."""
+    width, height = box_xyxy[2:] - box_xyxy[:2]
+    grown = box_xyxy + AROUND * np.array([-width, -height, width, height])
+    one, two = original.copy(), anonymised
+    for other in beside:
+        one[_slices(other, original)] = two[_slices(other, original)]
+    rows, columns = _slices(grown, original)
+    found = changed_window(one[rows, columns], two[rows, columns])
+    if found is None:
+        return None
+    top, left = rows.start, columns.start
+    return slice(top + found[0].start, top + found[0].stop), slice(
+        left + found[1].start, left + found[1].stop
+    )
+
+
+def _slices(box_xyxy: Floats, image: Image) -> Window:
+    """The pixels of a box, as far as they lie in the picture."""
+    x0, y0, x1, y1 = (int(value) for value in np.round(box_xyxy))
+    height, width = image.shape[:2]
+    return slice(min(max(y0, 0), height), min(max(y1, 0), height)), slice(
+        min(max(x0, 0), width), min(max(x1, 0), width)
+    )
 
 
 def restore(image: Image, window: Window) -> Restored:

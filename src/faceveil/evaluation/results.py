@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +17,7 @@ NOT_COVERED = (
     "the background, the place and other people in it",
     "file names, dates and other metadata (see: faceveil leaks)",
     "other photos of the same scene, and what an attacker knows besides faces",
-    "faces other than the main one of each photo",
+    "faces that the detector does not find in the original",
 )
 
 
@@ -56,12 +57,23 @@ class AttackResult:
 
 @dataclass(frozen=True)
 class Exposed:
-    """A released photo that recognisers take for its own original."""
+    """A released face that recognisers take for its own original."""
 
     photo: str
     person: str
     recognizers: list[str]
     unchanged: bool  # so near that it must be the original face
+    face: int = 1  # its number in the original photo; 1 is the main one
+    faces: int = 1
+    box_xyxy: list[int] | None = None  # of the face, in pixels of the original photo
+
+    @property
+    def where(self) -> str:
+        """The photo and, if it shows several, which face."""
+        if self.faces < 2 or self.box_xyxy is None:
+            return self.photo
+        left, top, right, bottom = self.box_xyxy
+        return f"{self.photo} (face {self.face} of {self.faces}, x {left}–{right}, y {top}–{bottom})"
 
 
 @dataclass(frozen=True)
@@ -118,8 +130,10 @@ class Results:
     released: int
     withheld: int  # originals without a released photo
     unpaired: list[str]
+    faces: int  # of originals, that are counted
+    small_faces: int  # beside the main one, too small to count; only checked for being unchanged
     not_found_in_original: int
-    several_faces: int
+    several_faces: int  # originals with more than one face
     recognizers: list[dict[str, Any]]
     attacks: list[AttackResult]
     baseline: list[AttackResult]
@@ -137,8 +151,12 @@ class Results:
 
     @property
     def worst(self) -> AttackResult:
-        """The attack with the highest upper bound."""
-        return max(self.attacks, key=lambda attack: (attack.found.high, attack.found.value))
+        return worst_of(self.attacks)
+
+    @property
+    def risk(self) -> float:
+        """The share of people that the worst attack may find, at the upper end of its interval."""
+        return reach(self.worst, self.attacks)
 
     @property
     def independent(self) -> bool:
@@ -148,11 +166,23 @@ class Results:
     def to_dict(self) -> dict[str, Any]:
         """Plain values; what is not a number is null."""
         table: dict[str, Any] = _plain(dataclasses.asdict(self))
-        table["worst"] = {"attack": self.worst.attack, "recognizer": self.worst.recognizer}
+        table["worst"] = _plain(
+            {"attack": self.worst.attack, "recognizer": self.worst.recognizer, "risk": self.risk}
+        )
         return table
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def worst_of(attacks: Sequence[AttackResult]) -> AttackResult:
+    """The attack that may find the largest share of people."""
+    return max(attacks, key=lambda one: (reach(one, attacks), one.found.value))
+
+
+def reach(attack: AttackResult, attacks: Sequence[AttackResult]) -> float:
+    """The upper bound of an attack as a share of all people attacked: parrot finds nobody with a single photo."""
+    return attack.found.high * attack.people / max(one.people for one in attacks)
 
 
 def _plain(value: Any) -> Any:

@@ -1,21 +1,24 @@
 """What is left of a photo's use: likeness, landmarks, pose, attributes, whether a face is still found."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from faceveil.evaluation.acquire import Looks
+from faceveil.evaluation.acquire import Figures, Looks
 from faceveil.evaluation.clusters import Groups, homogeneity
 from faceveil.evaluation.fidelity import frechet, ssim
 from faceveil.evaluation.intervals import mean_by_person, share_by_person
+from faceveil.evaluation.places import scaled
 from faceveil.faces import Face, align_ffhq, pose, with_mesh
 from faceveil.faces.attributes import attribute_vector, attributes, skin_angle
 from faceveil.models.attributes import EXPRESSIONS
 from faceveil.models.attrnet import AttrNet
+from faceveil.models.inception import SIZE, inception_features
 from faceveil.models.lpips import lpips
 from faceveil.models.mobilenetv2 import features
 
@@ -35,16 +38,44 @@ LPIPS_CROP = 128
 NAN = np.nan
 
 
-def measure_pair(
-    before: Image, after: Image, face: Face, other: Face | None
-) -> dict[str, NDArray[np.float32]]:
-    """Everything about one pair that is not identity. NaN: the released face was not found."""
-    if after.shape != before.shape:
-        ratio = np.array(before.shape[1::-1]) / after.shape[1::-1]
-        after = np.asarray(cv2.resize(after, before.shape[1::-1], interpolation=cv2.INTER_AREA), np.uint8)
-        other = other and replace(
-            other, box_xyxy=other.box_xyxy * np.r_[ratio, ratio], points=other.points * ratio
-        )
+@dataclass(frozen=True)
+class Utility:
+    """Everything about a pair that is not identity; with FID's own network where its weights are given."""
+
+    inception: Path | None = None
+
+    def of_photo(self, before: Image, after: Image) -> Figures:
+        """What is said of the whole picture."""
+        figures: Figures = {}
+        if min(before.shape[:2]) > 10:
+            figures["ssim_photo"] = _row(ssim(before, _like(before, after)))
+        if self.inception:
+            figures["inception_photo"] = np.stack(
+                [inception_features(self.inception, picture) for picture in (before, after)]
+            )
+        return figures
+
+    def of_face(self, before: Image, after: Image, face: Face, other: Face | None) -> Figures:
+        """What is said of one face. NaN: the released face was not found."""
+        if after.shape != before.shape:
+            other = other and scaled(other, after.shape[1::-1], before.shape[1::-1])
+            after = _like(before, after)
+        figures = _face_figures(before, after, face, other)
+        if self.inception:
+            place = align_ffhq(face, SIZE)
+            crops = place.crop(before), place.crop(after)
+            figures["inception_face"] = np.stack([inception_features(self.inception, crop) for crop in crops])
+        return figures
+
+
+def _like(before: Image, after: Image) -> Image:
+    """The released photo in the size of its original."""
+    if after.shape == before.shape:
+        return after
+    return np.asarray(cv2.resize(after, before.shape[1::-1], interpolation=cv2.INTER_AREA), np.uint8)
+
+
+def _face_figures(before: Image, after: Image, face: Face, other: Face | None) -> Figures:
     place = align_ffhq(face, CROP)
     one, two = place.crop(before), place.crop(after)
     small = [cv2.resize(crop, (LPIPS_CROP, LPIPS_CROP), interpolation=cv2.INTER_AREA) for crop in (one, two)]
@@ -54,9 +85,9 @@ def measure_pair(
         eyes = np.hypot(*(face.points[1] - face.points[0]))
         drift = float(np.hypot(*(face.points - other.points).T).mean() / max(eyes, 1e-9))
     return {
-        "ssim": _row(ssim(one, two), ssim(before, after) if min(before.shape[:2]) > 10 else NAN),
+        "ssim_face": _row(ssim(one, two)),
         "lpips": _row(lpips(np.asarray(small[0], np.uint8), np.asarray(small[1], np.uint8))),
-        "features": np.stack([features(one), features(two)]),  # of MobileNetV2,
+        "features": np.stack([features(one), features(two)]),  # of MobileNetV2
         "shown": np.stack([_shown(before, face), _shown(after, other)]),
         "read": np.stack(read),  # age, female, seven expressions, yaw, pitch, roll, skin
         "landmarks": _row(drift),
@@ -115,7 +146,7 @@ def band(value: float, bands: tuple[tuple[float, float, str], ...]) -> str | Non
 def summarise(looks: Looks, groups: Groups) -> dict[str, Any]:
     """The utility part of the results."""
     person = looks.pairs.person_index
-    read, likeness = _table(looks, "read", (2, 13)), _table(looks, "ssim", (2,))
+    read = _table(looks, "read", (2, 13))
     known = np.isfinite(read[:, 0, 0])
 
     def mean(values: Floats) -> Any:
@@ -128,7 +159,8 @@ def summarise(looks: Looks, groups: Groups) -> dict[str, Any]:
     expressions = read[:, :, 2:9].argmax(axis=2)
     found: dict[str, Any] = {
         "face_still_found": share(both, known),
-        "ssim_face": mean(likeness[:, 0]), "ssim_photo": mean(likeness[:, 1]),
+        "ssim_face": mean(_table(looks, "ssim_face", (1,))[:, 0]),
+        "ssim_photo": mean(_table(looks, "ssim_photo", (1,))[:, 0]),
         "lpips_alexnet": mean(_table(looks, "lpips", (1,))[:, 0]),
         "landmark_error_in_eye_distances": mean(_table(looks, "landmarks", (1,))[:, 0]),
         "pose_error_in_degrees": mean(np.abs(_turn(read[:, 0, 9:12] - read[:, 1, 9:12])).mean(axis=1)),
@@ -137,7 +169,9 @@ def summarise(looks: Looks, groups: Groups) -> dict[str, Any]:
         "labels_kept": _labels_kept(looks, share),
         "expression_kept": share(both & (expressions[:, 0] == expressions[:, 1]), known),
         "attribute_distance": mean(np.linalg.norm(_scaled(read[:, 0]) - _scaled(read[:, 1]), axis=1)),
-        "frechet_mobilenetv2": _frechet(looks),
+        "frechet_mobilenetv2": _frechet(looks, "features"),
+        "fid_inception": _frechet(looks, "inception_photo"),
+        "fid_inception_faces": _frechet(looks, "inception_face"),
         "distribution": _distribution(read, known, both),
     }  # fmt: skip
     labels = labels_of(looks)
@@ -191,8 +225,8 @@ def _distribution(read: Floats, known: NDArray[np.bool_], both: NDArray[np.bool_
     }
 
 
-def _frechet(looks: Looks) -> float:
-    rows = [look.measures["features"] for look in looks.looks if "features" in look.measures]
+def _frechet(looks: Looks, name: str) -> float:
+    rows = [look.measures[name] for look in looks.looks if name in look.measures]
     if len(rows) < 2:
         return NAN
     stacked = np.stack(rows).astype(np.float64)

@@ -17,11 +17,15 @@ Weights = Mapping[str, NDArray[Any]]
 EPSILON = 1e-5  # torch's default in a batch normalisation
 
 
-def conv(x: Node, weights: Weights, name: str, norm: str, *, stride: int = 1, pad: int = 0) -> Node:
+def conv(
+    x: Node, weights: Weights, name: str, norm: str, *, stride: int = 1, pad: int | tuple[int, int] = 0,
+    epsilon: float = EPSILON,
+) -> Node:  # fmt: skip
     """A convolution and the batch normalisation after it; one filter per channel means depthwise."""
     ops = openvino().opset13
-    kernel, shift = _folded(weights, name, norm)
-    where = {"strides": [stride] * 2, "pads_begin": [pad] * 2, "pads_end": [pad] * 2, "dilations": [1, 1]}
+    kernel, shift = _folded(weights, name, norm, epsilon)
+    pads = [pad, pad] if isinstance(pad, int) else list(pad)
+    where = {"strides": [stride] * 2, "pads_begin": pads, "pads_end": pads, "dilations": [1, 1]}
     channels = x.get_output_partial_shape(0)[1].get_length()
     if kernel.shape[1] == 1 and kernel.shape[0] == channels:
         y = ops.group_convolution(x, ops.constant(kernel[:, None]), **where)
@@ -30,11 +34,13 @@ def conv(x: Node, weights: Weights, name: str, norm: str, *, stride: int = 1, pa
     return ops.add(y, ops.constant(shift[None, :, None, None]))
 
 
-def _folded(weights: Weights, conv: str, norm: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def _folded(
+    weights: Weights, conv: str, norm: str, epsilon: float
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     def of(name: str) -> NDArray[np.float64]:
         return weights[f"{norm}.{name}"].astype(np.float64)
 
-    scale = of("weight") / np.sqrt(of("running_var") + EPSILON)
+    scale = of("weight") / np.sqrt(of("running_var") + epsilon)
     kernel = weights[f"{conv}.weight"] * scale[:, None, None, None]
     bias = weights[f"{conv}.bias"].astype(np.float64) if f"{conv}.bias" in weights else np.zeros_like(scale)
     shift = of("bias") + (bias - of("running_mean")) * scale

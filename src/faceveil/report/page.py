@@ -31,6 +31,8 @@ UTILITY = (
     ("ssim_face", "SSIM of the face", "1 is equal"),
     ("ssim_photo", "SSIM of the photo", "1 is equal"),
     ("lpips_alexnet", "LPIPS (AlexNet) of the face", "0 is equal"),
+    ("fid_inception", "FID (Inception) of the photos", "0 is equal"),
+    ("fid_inception_faces", "FID (Inception) of the aligned faces", "0 is equal"),
     ("frechet_mobilenetv2", "Fréchet distance on MobileNetV2 features (not the Inception FID)", "0 is equal"),
     ("landmark_error_in_eye_distances", "five points moved by, in eye distances", "0 is in place"),
     ("pose_error_in_degrees", "pose error, degrees", "0 is kept"),
@@ -82,8 +84,8 @@ def _head(results: Results, verdict: Verdict | None) -> str:
             f"of people found; at most {100 * worst.found.high:.1f} % (95 %)",
         ),
         (f"{100 * worst.chance:.2g} %", f"a guess among {worst.gallery_people:,} people"),
-        (f"{results.people:,}", f"people in {results.photos:,} photos"),
-        (f"{sum(one.unchanged for one in results.exposed):,}", "released photos show the original face"),
+        (f"{results.people:,}", f"people, {results.faces:,} faces, {results.photos:,} photos"),
+        (f"{sum(one.unchanged for one in results.exposed):,}", "released faces are still the original ones"),
     )
     cards = "".join(
         f"<div><b>{escape(value)}</b><span>{escape(text)}</span></div>" for value, text in numbers
@@ -197,10 +199,10 @@ def _exposed(results: Results) -> str:
         (
             "",
             [
-                escape(one.photo),
+                escape(one.where),
                 escape(one.person),
-                str(len(one.recognizers)),
-                "unchanged" if one.unchanged else "",
+                f"{len(one.recognizers)} of {len(results.recognizers)}",
+                "the original face, unchanged" if one.unchanged else "",
             ],
         )
         for one in results.exposed[:MOST_NAMES]
@@ -208,7 +210,7 @@ def _exposed(results: Results) -> str:
     more = len(results.exposed) - len(rows)
     rest = f"<p class='note'>and {more:,} more; all are in the JSON.</p>" if more else ""
     return (
-        f"<section><h2>Photos that give themselves away: {len(results.exposed):,}</h2>"
+        f"<section><h2>Faces that give themselves away: {len(results.exposed):,}</h2>"
         "<p class='note'>Taken for their own original at a false-match rate of 0.1 %.</p>"
         + table(("photo", "person", "recognisers", ""), rows) + rest + "</section>"
     )  # fmt: skip
@@ -233,7 +235,9 @@ def _utility(results: Results) -> str:
     if not results.utility:
         return ""
     rows = [
-        ("", [escape(name), _any(results.utility.get(key)), escape(sense)]) for key, name, sense in UTILITY
+        ("", [escape(name), _any(results.utility.get(key)), escape(sense)])
+        for key, name, sense in UTILITY
+        if not key.startswith("fid_inception") or np.isfinite(results.utility.get(key, np.nan))
     ]
     shares = [
         ("", [escape(name), f"{100 * pair['before']:.0f}", f"{100 * pair['after']:.0f}"])
@@ -345,7 +349,8 @@ def _parameters(results: Results) -> str:
         "originals": results.originals, "released": results.anonymised, "faceveil": results.version,
         "made": results.created, "photos": f"{results.photos:,}, of which released: {results.released:,}",
         "originals without a face found": f"{results.not_found_in_original:,}",
-        "originals with several faces (the main one is judged)": f"{results.several_faces:,}",
+        "originals with several faces": f"{results.several_faces:,}",
+        "faces": f"{results.faces:,}; {results.small_faces:,} more are too small to count",
         **{key: str(value) for key, value in results.parameters.items()},
         "seconds": ", ".join(f"{name} {value:g}" for name, value in results.seconds.items()),
     }  # fmt: skip
