@@ -1,0 +1,1 @@
+"""StyleID: hide the identity and keep the rest (Le and Carlsson, PoPETs 2023)."""
