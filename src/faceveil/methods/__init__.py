@@ -6,8 +6,9 @@ from typing import Any
 from faceveil.errors import UsageError
 from faceveil.methods.filters import FILTERS
 from faceveil.methods.method import FaceMethod, Method, Release, SetMethod
+from faceveil.methods.styleid import STYLEID
 
-METHODS: dict[str, Method] = {**FILTERS}
+METHODS: dict[str, Method] = {**FILTERS, **STYLEID}
 DEFAULT = "blackout"  # the one filter that is safe
 
 __all__ = ["DEFAULT", "METHODS", "FaceMethod", "Method", "Release", "SetMethod", "method"]

@@ -26,7 +26,7 @@ class Control:
     deviation: NDArray[np.float64]  # 8
     mesh: NDArray[np.float64]  # 468 × 2, the mean face's mesh in crop sides
 
-    def moved(self, wplus: Floats, change: NDArray[np.float64], furthest: float = 2.5) -> Floats:
+    def moved(self, wplus: Floats, change: NDArray[np.float64], furthest: float = 2.0) -> Floats:
         """W+ (23 × 512) with its looks changed; each at most by `furthest` deviations."""
         steps = np.clip(change / self.deviation, -furthest, furthest)
         return np.asarray(wplus + np.tensordot(steps.astype(np.float32), self.moves, 1), np.float32)

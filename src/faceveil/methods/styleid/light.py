@@ -65,7 +65,7 @@ def _likeness(lab: Weights, mesh: Floats) -> Weights:
     spread = np.cov(colours.T) + np.diag([150.0, 10.0, 12.0])  # light varies more over a face than hue
     off = lab - np.median(colours, axis=0)
     squared = np.einsum("...i,ij,...j", off, np.linalg.inv(spread), off)
-    return np.asarray(1 / (1 + np.exp(1.5 * (squared - 6))), np.float32)
+    return np.asarray(1 / (1 + np.exp(np.clip(1.5 * (squared - 6), -30, 30))), np.float32)
 
 
 def _lab(crop: Image) -> Weights:

@@ -1,39 +1,33 @@
-"""The default: another face, of nobody, in the place of each: same pose, expression, light, age and gender.
+"""Swap one face: measure the source, choose a target that suits it, and render that in its place.
 
-A target from the pool that suits the source is moved to its pose and expression, rendered, fitted into its outline,
-put under its light and pasted. Then it is checked; if the check fails the next target is tried, and at last the
-face is covered in black.
+The target is moved to the source's pose and expression, fitted into its outline and put under its light.
 """
 
 from dataclasses import dataclass
 from functools import cache
-from typing import ClassVar
 
 import numpy as np
 
-from faceveil.errors import ProtectionError, UsageError
-from faceveil.faces import Alignment, Face, Region, align_ffhq, with_mesh
+from faceveil.faces import Alignment, Face, align_ffhq, with_mesh
 from faceveil.faces.attributes import attributes, skin_angle
 from faceveil.faces.face import Floats, Image
 from faceveil.faces.mesh import SURE
-from faceveil.faces.paste import paste, placed
-from faceveil.methods.filters import FILTERS
 from faceveil.methods.styleid.blend import face_mask
-from faceveil.methods.styleid.check import Verdict, check, embeddings
+from faceveil.methods.styleid.check import embeddings
 from faceveil.methods.styleid.control import control
 from faceveil.methods.styleid.fit import fitted_mesh, warp
 from faceveil.methods.styleid.light import relit
-from faceveil.methods.styleid.looks import face_in_crop, looks
+from faceveil.methods.styleid.looks import face_in_crop, looks, lower_face_shade
 from faceveil.methods.styleid.targets import Person, pool
 from faceveil.models.attributes import EXPRESSIONS
 from faceveil.models.generator import Generator, as_wplus
 from faceveil.models.mobilestylegan import SIZES
-from faceveil.models.recognizers import RECOGNIZERS, recognizer
-from faceveil.privacy import Guarantee
+from faceveil.models.recognizers import recognizer
 
 PREVIEW = 128  # px of the render on which pose and expression are measured and corrected
 SUITABLE = 24  # targets among which the random draw is made
 LARGEST = 1024
+CARDS = ("mobilestylegan.ffhq-1024", "iris.64", "age.v1", "gender.v1", "expression.fer")
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,14 +55,12 @@ def look_at(image: Image, face: Face, recognizers: tuple[str, ...]) -> Source | 
     alignment = align_ffhq(face, 256)
     alignment = alignment.resized(_render_size(256 / alignment.zoom))
     seen = attributes(part, face)
+    crop, mesh = alignment.crop(part), alignment.points_to_crop(face.mesh[:, :2])
     person = Person(
         looks(part, face), seen.age, seen.female, skin_angle(part, face),
-        float(seen.expression[EXPRESSIONS.index("happy")]), 0.0,
+        float(seen.expression[EXPRESSIONS.index("happy")]), lower_face_shade(crop, mesh),
     )  # fmt: skip
-    return Source(
-        part, face, alignment, alignment.crop(part), alignment.points_to_crop(face.mesh[:, :2]), person,
-        embeddings(part, face, recognizers), corner,
-    )  # fmt: skip
+    return Source(part, face, alignment, crop, mesh, person, embeddings(part, face, recognizers), corner)
 
 
 def choose(source: Source, rng: np.random.Generator, count: int, needed: float) -> list[int]:
@@ -91,7 +83,7 @@ def replacement(source: Source, target: int) -> tuple[Image, np.ndarray]:
     size = source.alignment.size
     preview = _generator().render(wplus[None], PREVIEW)[0]
     seen = face_in_crop(preview)
-    wplus = control().moved(wplus, 0.8 * (source.person.looks - looks(preview, seen)))
+    wplus = control().moved(wplus, 0.8 * (source.person.looks - looks(preview, seen)), furthest=1.0)
     crop = _generator().render(wplus[None], size)[0]
     face = face_in_crop(crop)
     assert face.mesh is not None

@@ -19,7 +19,7 @@ EMBEDDING_STEPS = 127.0  # embeddings are stored as bytes of the largest value
 
 # What one unit of unlikeness is: looks in the order of looks.NAMES, then age in years and skin in degrees.
 LOOKS_UNIT = np.array([8.0, 6.0, 0.06, 0.06, 0.02, 0.012, 0.05, 0.05])
-AGE_UNIT, SKIN_UNIT, SMILE_UNIT, BEARD_UNIT = 6.0, 10.0, 0.4, 0.5
+AGE_UNIT, SKIN_UNIT, SMILE_UNIT, SHADE_UNIT = 6.0, 10.0, 0.4, 0.1
 SURE_OF_GENDER = 0.5
 
 
@@ -32,7 +32,7 @@ class Person:
     female: float
     skin: float  # NaN in a grey photo
     smile: float
-    beard: float
+    shade: float  # of the lower face: beards
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class Pool:
     female: NDArray[np.float64]
     skin: NDArray[np.float64]
     smile: NDArray[np.float64]
-    beard: NDArray[np.float64]
+    shade: NDArray[np.float64]
     embeddings: dict[str, Floats]  # recogniser id → N × 128
 
     def __len__(self) -> int:
@@ -56,7 +56,7 @@ class Pool:
         total = (((self.looks - source.looks) / LOOKS_UNIT) ** 2).sum(axis=1)
         total += ((self.age - source.age) / AGE_UNIT) ** 2
         total += ((self.smile - source.smile) / SMILE_UNIT) ** 2
-        total += ((self.beard - source.beard) / BEARD_UNIT) ** 2
+        total += ((self.shade - source.shade) / SHADE_UNIT) ** 2
         if not np.isnan(source.skin):
             total += ((self.skin - source.skin) / SKIN_UNIT) ** 2
         total[(self.female > SURE_OF_GENDER) != (source.female > SURE_OF_GENDER)] = np.inf
@@ -74,7 +74,7 @@ def pool() -> Pool:
         scales = stored["embedding_scale"]
         return Pool(
             w_space().unwhiten(stored["coordinates"].astype(np.float32)),
-            *(stored[name].astype(np.float64) for name in ("looks", "age", "female", "skin", "smile", "beard")),
+            *(stored[name].astype(np.float64) for name in ("looks", "age", "female", "skin", "smile", "shade")),
             {
                 name: stored["embeddings"][:, number].astype(np.float32) * (scales[number] / EMBEDDING_STEPS)
                 for number, name in enumerate(RECOGNIZERS)
