@@ -124,11 +124,12 @@ def make(name: str, root: Path, options: argparse.Namespace, held: tuple[str, ..
 def reconstruct(subject: Subject) -> np.ndarray:
     """The encoder's code of the face, rendered and pasted over the same region as styleid's."""
     from faceveil.methods.styleid.blend import face_mask
+    from faceveil.methods.styleid.fit import with_forehead
 
     place = align_ffhq(subject.face, 256)
     crop = place.crop(subject.image)
     render = Generator().render(Encoder().encode(crop[None]), 256)[0]
-    return paste(subject.image, render, place, face_mask(crop, place.points_to_crop(subject.face.mesh[:, :2])))
+    return paste(subject.image, render, place, face_mask(crop, with_forehead(place.points_to_crop(subject.face.mesh[:, :2]))))
 
 
 _strangers: list[Subject] = []

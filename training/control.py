@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from faceveil.methods.styleid import control
-from faceveil.methods.styleid.looks import NAMES
+from faceveil.methods.styleid.looks import HAPPY, TRAITS
 from faceveil.models.mobilestylegan import SLOTS
 from faceveil.models.wspace import w_space
 from training.pairs import SIZE, open_pairs
@@ -40,8 +40,8 @@ def main() -> None:
     np.savez_compressed(
         control.DATA,
         moves=moves(slopes).astype(np.float16),
-        mean=mean[: len(NAMES)],
-        deviation=deviation[: len(NAMES)],
+        mean=mean[: len(TRAITS)],
+        deviation=deviation[: len(TRAITS)],
         mesh=mean_mesh(measures["mesh"]).astype(np.float32),
     )
 
@@ -52,10 +52,10 @@ def _coordinates(wplus: np.ndarray) -> np.ndarray:
 
 
 def _outcomes(measures: dict[str, np.ndarray]) -> tuple[np.ndarray, list[str]]:
-    """The looks, and what a change of looks must leave alone."""
+    """The traits, and what a change of traits must leave alone."""
     skin = np.where(np.isnan(measures["skin"]), np.nanmean(measures["skin"]), measures["skin"])
-    rest = [measures["age"], measures["female"], skin]
-    return np.column_stack([measures["looks"], *rest]), [*NAMES, "age", "female", "skin"]
+    columns = [measures["looks"], measures["age"], measures["expression"][:, HAPPY], measures["female"], skin]
+    return np.column_stack(columns), [*TRAITS, "female", "skin"]
 
 
 def ridge(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -75,12 +75,12 @@ def explained(x: np.ndarray, y: np.ndarray, names: list[str]) -> None:
 
 
 def moves(slopes: np.ndarray) -> np.ndarray:
-    """For each look the shortest whitened step that raises it by one and leaves every other measure, in W+."""
+    """For each trait the shortest whitened step that raises it by one and leaves every other measure, in W+."""
     part = slopes[: MOVED * COORDINATES]
     steps = part @ np.linalg.inv(part.T @ part)
-    space, out = w_space(), np.zeros((len(NAMES), SLOTS, 512))
+    space, out = w_space(), np.zeros((len(TRAITS), SLOTS, 512))
     for number, (first, last) in enumerate(GROUPS[:MOVED]):
-        white = steps[number * COORDINATES : (number + 1) * COORDINATES, : len(NAMES)].T
+        white = steps[number * COORDINATES : (number + 1) * COORDINATES, : len(TRAITS)].T
         out[:, first:last] = ((white * space.spread[:COORDINATES]) @ space.axes[:COORDINATES])[:, None]
     return out
 

@@ -21,7 +21,6 @@ from faceveil.faces.attributes import attributes, skin_angle
 from faceveil.methods.styleid import targets
 from faceveil.methods.styleid.check import embeddings
 from faceveil.methods.styleid.looks import face_in_crop, looks, lower_face_shade
-from faceveil.models.attributes import EXPRESSIONS
 from faceveil.models.mobilestylegan import STYLE_DIM
 from faceveil.models.recognizers import RECOGNIZERS
 from faceveil.models.wspace import w_space
@@ -130,8 +129,8 @@ def pack(faces: dict[str, np.ndarray], coordinates: np.ndarray, images: np.ndarr
         lower_face_shade(np.array(images[index]), mesh[:, :2].astype(np.float64))
         for index, mesh in zip(faces["index"], faces["mesh"], strict=True)
     ]
-    numbers = {name: faces[name] for name in ("looks", "age", "female", "skin")}
-    numbers |= {"smile": faces["expression"][:, EXPRESSIONS.index("happy")], "shade": np.array(shade)}
+    numbers = {name: faces[name] for name in ("looks", "age", "female", "skin", "expression")}
+    numbers["shade"] = np.array(shade)
     np.savez_compressed(
         targets.DATA,
         coordinates=coordinates.astype(np.float16),

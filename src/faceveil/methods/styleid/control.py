@@ -1,7 +1,7 @@
 """Control: move a generated face to another pose and expression along directions of W+.
 
-The directions come from a ridge regression of looks, age, gender, skin and smile on whitened coordinates of
-generated faces (`training/control.py`): a step is the shortest one that changes the wanted looks as asked and, to
+The directions come from a ridge regression of traits, gender and skin on whitened coordinates of
+generated faces (`training/control.py`): a step is the shortest one that changes the traits as asked and, to
 first order, nothing else that was measured. Principal coordinates as in GANSpace (Härkönen et al. 2020).
 """
 
@@ -21,13 +21,13 @@ DATA = Path(__file__).with_name("data") / "control.npz"
 class Control:
     """Measured on generated faces."""
 
-    moves: Floats  # 8 × 23 × 512: the step in W+ that raises one of the looks by one deviation
-    mean: NDArray[np.float64]  # 8, of the looks
-    deviation: NDArray[np.float64]  # 8
+    moves: Floats  # 10 × 23 × 512: the step in W+ that raises one of the traits by one deviation
+    mean: NDArray[np.float64]  # 10, of the traits
+    deviation: NDArray[np.float64]  # 10
     mesh: NDArray[np.float64]  # 468 × 2, the mean face's mesh in crop sides
 
     def moved(self, wplus: Floats, change: NDArray[np.float64], furthest: float = 2.0) -> Floats:
-        """W+ (23 × 512) with its looks changed; each at most by `furthest` deviations."""
+        """W+ (23 × 512) with its traits changed; each at most by `furthest` deviations."""
         steps = np.clip(change / self.deviation, -furthest, furthest)
         return np.asarray(wplus + np.tensordot(steps.astype(np.float32), self.moves, 1), np.float32)
 

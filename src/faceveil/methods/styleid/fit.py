@@ -17,6 +17,8 @@ from faceveil.faces.face import Floats, Image
 from faceveil.faces.regions import LIPS, OVAL
 from faceveil.methods.styleid.control import control
 
+FACE_OUTLINE = slice(468, 468 + len(OVAL))  # of a mesh with forehead
+RAISED = 0.09  # of the face's height
 BEND = 0.45  # of the face's half width: how far inwards the outline's bend reaches
 GRID = 40  # the warp is smooth, so it is solved on a coarse grid and enlarged
 UPPER_INNER = [191, 80, 81, 82, 13, 312, 311, 310, 415]
@@ -29,15 +31,22 @@ LIDS = (  # upper and lower lid of each eye, from corner to corner
 )
 
 
+def with_forehead(mesh: Floats) -> Floats:
+    """The mesh (468 × 2) and after it the outline raised over the forehead, where the mesh ends too early."""
+    outline, down = mesh[OVAL, :2], mesh[152, :2] - mesh[10, :2]
+    upper = (outline.mean(axis=0) - outline) @ down / max(float(down @ down), 1e-9)
+    return np.vstack([mesh[:, :2], outline - np.clip(2 * upper, 0, 1)[:, None] * RAISED * down])
+
+
 def fitted_mesh(target: Floats, source: Floats, points: tuple[Floats, Floats]) -> Floats:
-    """Where each of the target's vertices (468 × 2) comes to lie over the source's mesh.
+    """Where each of the target's vertices comes to lie over the source's mesh, both with foreheads.
 
     `points` are the five points of target and source.
     """
     matrix = similarity(*points)
-    laid = target[:, :2] @ matrix[:, :2].T + matrix[:, 2]
-    laid = laid + _rim()[:, None] * (source[:, :2] - laid)
-    return _with_opening_of(source[:, :2], laid)
+    laid = target @ matrix[:, :2].T + matrix[:, 2]
+    laid = laid + _rim()[:, None] * (source - laid)
+    return _with_opening_of(source, laid)
 
 
 def warp(crop: Image, mesh: Floats, onto: Floats) -> Image:
@@ -82,11 +91,12 @@ def _gap(mesh: Floats, upper: list[int], lower: list[int], down: Floats) -> floa
 @cache
 def _rim() -> NDArray[np.float64]:
     """For each vertex how much of the outline's bend it follows: 1 on the outline, 0 from BEND inwards."""
-    mesh = control().mesh
-    outline = mesh[OVAL]
+    mesh = with_forehead(control().mesh)
+    outline = mesh[FACE_OUTLINE]
     half = np.ptp(outline[:, 0]) / 2
     distance = np.linalg.norm(mesh[:, None] - outline[None], axis=2).min(axis=1) / (BEND * half)
     left = np.clip(1 - distance, 0, 1)
     weight = left * left * (3 - 2 * left)
     weight[LIPS] = 0
+    weight[OVAL] = np.maximum(weight[OVAL], 0.5)
     return np.asarray(weight)

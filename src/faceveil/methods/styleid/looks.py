@@ -5,13 +5,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faceveil.faces import Face, pose, with_mesh
+from faceveil.faces.attributes import attributes
 from faceveil.faces.face import Image
 from faceveil.faces.gaze import gaze
+from faceveil.models.attributes import EXPRESSIONS
 
 Floats = NDArray[np.float64]
 
 NAMES = ("yaw", "pitch", "mouth opening", "mouth width", "corner lift", "eye opening", "gaze x", "gaze y")
 YAW, PITCH, MOUTH, WIDTH, LIFT, EYES, GAZE_X, GAZE_Y = range(8)
+TRAITS = (*NAMES, "age", "smile")  # what control can change: the looks, years, and the probability of a smile
+HAPPY = EXPRESSIONS.index("happy")
 
 # The five points of a face in FFHQ's crop, as parts of its side (means over generated faces).
 FFHQ_POINTS = np.array([[0.377, 0.474], [0.623, 0.474], [0.5, 0.632], [0.385, 0.722], [0.615, 0.722]])
@@ -34,6 +38,12 @@ def looks(image: Image, face: Face) -> Floats:
     lids = [np.linalg.norm(mesh[a] - mesh[b]) for a, b in ((159, 145), (386, 374))]
     x, y = gaze(image, face)
     return np.array([head.yaw, head.pitch, opening, width, lift, np.mean(lids), x, y])
+
+
+def traits(image: Image, face: Face) -> Floats:
+    """The ten numbers of TRAITS."""
+    seen = attributes(image, face)
+    return np.r_[looks(image, face), seen.age, float(seen.expression[HAPPY])]
 
 
 def _in_head_frame(face: Face) -> Floats:

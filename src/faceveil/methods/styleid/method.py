@@ -21,7 +21,7 @@ from faceveil.privacy import Guarantee
 
 PRIVACY = {"medium": 1.0, "high": 1.15}  # the distance to the source that is needed, in thresholds
 FALLBACKS = ("blackout", "refuse")
-FEATHER = 0.035  # of the crop's side
+FEATHER = 0.045  # of the crop's side
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class StyleId:
         """A new picture with another face in the place of this one, and the region that changed."""
         source = look_at(image, face, self.recognizers)
         if source is not None:
-            for target in choose(source, rng, self.tries, PRIVACY[self.privacy]):
+            for target in choose(source, rng, self.tries):
                 tried = self.attempt(source, target)
                 if tried is not None:
                     return _into(image, source, *tried)

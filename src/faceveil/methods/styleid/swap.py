@@ -12,20 +12,21 @@ from faceveil.faces import Alignment, Face, align_ffhq, with_mesh
 from faceveil.faces.attributes import attributes, skin_angle
 from faceveil.faces.face import Floats, Image
 from faceveil.faces.mesh import SURE
-from faceveil.methods.styleid.blend import face_mask
+from faceveil.faces.regions import Mask
+from faceveil.methods.styleid.blend import face_mask, seamless
 from faceveil.methods.styleid.check import embeddings
 from faceveil.methods.styleid.control import control
-from faceveil.methods.styleid.fit import fitted_mesh, warp
+from faceveil.methods.styleid.fit import fitted_mesh, warp, with_forehead
 from faceveil.methods.styleid.light import relit
-from faceveil.methods.styleid.looks import face_in_crop, looks, lower_face_shade
+from faceveil.methods.styleid.looks import face_in_crop, looks, lower_face_shade, traits
 from faceveil.methods.styleid.targets import Person, pool
-from faceveil.models.attributes import EXPRESSIONS
 from faceveil.models.generator import Generator, as_wplus
 from faceveil.models.mobilestylegan import SIZES
 from faceveil.models.recognizers import recognizer
 
 PREVIEW = 128  # px of the render on which pose and expression are measured and corrected
-SUITABLE = 24  # targets among which the random draw is made
+SUITABLE, FURTHEST = 48, 12  # targets that suit best, and how many of them the random draw is made from
+CORRECTION = 0.8  # of what the preview is off; directions are not quite independent
 LARGEST = 1024
 CARDS = ("mobilestylegan.ffhq-1024", "iris.64", "age.v1", "gender.v1", "expression.fer")
 
@@ -38,7 +39,7 @@ class Source:
     face: Face  # in that part's pixels
     alignment: Alignment
     crop: Image
-    mesh: Floats  # 468 × 2, in the crop
+    mesh: Floats  # with forehead, in the crop
     person: Person
     embeddings: dict[str, Floats]
     corner_xy: tuple[int, int]  # of the part in the photo
@@ -55,43 +56,54 @@ def look_at(image: Image, face: Face, recognizers: tuple[str, ...]) -> Source | 
     alignment = align_ffhq(face, 256)
     alignment = alignment.resized(_render_size(256 / alignment.zoom))
     seen = attributes(part, face)
-    crop, mesh = alignment.crop(part), alignment.points_to_crop(face.mesh[:, :2])
+    crop, mesh = alignment.crop(part), with_forehead(alignment.points_to_crop(face.mesh[:, :2]))
     person = Person(
-        looks(part, face), seen.age, seen.female, skin_angle(part, face),
-        float(seen.expression[EXPRESSIONS.index("happy")]), lower_face_shade(crop, mesh),
+        looks(part, face), seen.age, seen.female, skin_angle(part, face), seen.expression,
+        lower_face_shade(crop, mesh),
     )  # fmt: skip
     return Source(part, face, alignment, crop, mesh, person, embeddings(part, face, recognizers), corner)
 
 
-def choose(source: Source, rng: np.random.Generator, count: int, needed: float) -> list[int]:
-    """Targets that suit, in random order; those that a recogniser would take for the source are left out."""
+def choose(source: Source, rng: np.random.Generator, count: int) -> list[int]:
+    """Targets in random order: of those that suit best, the ones furthest from the source.
+
+    What stays of the source (hair, outline, light) brings a swapped face nearer to it, so being a stranger is
+    not enough.
+    """
     targets = pool()
     unlike = targets.unlikeness(source.person)
-    for name, embedding in source.embeddings.items():
-        near = targets.distances(name, embedding) < needed * recognizer(name).threshold
-        unlike[near] = np.inf
     suitable = np.argsort(unlike, kind="stable")[:SUITABLE]
     suitable = suitable[np.isfinite(unlike[suitable])]
-    return [int(i) for i in rng.permutation(suitable)[:count]]
+    margins = [
+        targets.distances(name, embedding)[suitable] / recognizer(name).threshold
+        for name, embedding in source.embeddings.items()
+    ]
+    furthest = suitable[np.argsort(-np.min(margins, axis=0), kind="stable")[:FURTHEST]]
+    return [int(i) for i in rng.permutation(furthest)[:count]]
 
 
-def replacement(source: Source, target: int) -> tuple[Image, np.ndarray]:
+def replacement(source: Source, target: int) -> tuple[Image, Mask]:
     """The target's face in the source's place: the crop and its mask."""
-    targets = pool()
-    wplus = as_wplus(targets.w[target][None])[0]
-    wplus = control().moved(wplus, source.person.looks - targets.looks[target])
-    size = source.alignment.size
-    preview = _generator().render(wplus[None], PREVIEW)[0]
-    seen = face_in_crop(preview)
-    wplus = control().moved(wplus, 0.8 * (source.person.looks - looks(preview, seen)), furthest=1.0)
-    crop = _generator().render(wplus[None], size)[0]
+    crop = moved_render(source, target)
     face = face_in_crop(crop)
     assert face.mesh is not None
     points = source.alignment.points_to_crop(source.face.points)
-    onto = fitted_mesh(face.mesh[:, :2], source.mesh, (face.points, points))
-    fitted = warp(crop, face.mesh[:, :2], onto)
-    lit = relit(fitted, onto, source.crop, source.mesh)
-    return lit, face_mask(source.crop, source.mesh)
+    mesh = with_forehead(face.mesh)
+    onto = fitted_mesh(mesh, source.mesh, (face.points, points))
+    lit = relit(warp(crop, mesh, onto), onto, source.crop, source.mesh)
+    mask = face_mask(source.crop, source.mesh)
+    return seamless(lit, source.crop, source.mesh, mask), mask
+
+
+def moved_render(source: Source, target: int) -> Image:
+    """The target in the source's pose, expression and age, after one look at a small render."""
+    wanted, targets = source.person.traits, pool()
+    wplus = as_wplus(targets.w[target][None])[0]
+    wplus = control().moved(wplus, wanted - targets.traits(target))
+    preview = _generator().render(wplus[None], PREVIEW)[0]
+    off = wanted - traits(preview, face_in_crop(preview))
+    wplus = control().moved(wplus, CORRECTION * off, furthest=1.0)
+    return _generator().render(wplus[None], source.alignment.size)[0]
 
 
 def _surroundings(image: Image, face: Face) -> tuple[Image, tuple[int, int]]:
