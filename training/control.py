@@ -37,11 +37,14 @@ def main() -> None:
     y = (y - mean) / deviation
     explained(x, y, names)
     slopes = ridge(x, y)
+    identity, identity_mean = away(measures, latents)
     np.savez_compressed(
         control.DATA,
         moves=moves(slopes).astype(np.float16),
         mean=mean[: len(TRAITS)],
         deviation=deviation[: len(TRAITS)],
+        identity=identity.astype(np.float16),
+        identity_mean=identity_mean,
         mesh=mean_mesh(measures["mesh"]).astype(np.float32),
     )
 
@@ -83,6 +86,23 @@ def moves(slopes: np.ndarray) -> np.ndarray:
         white = steps[number * COORDINATES : (number + 1) * COORDINATES, : len(TRAITS)].T
         out[:, first:last] = ((white * space.spread[:COORDINATES]) @ space.axes[:COORDINATES])[:, None]
     return out
+
+
+def away(measures: dict[str, np.ndarray], latents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For each recogniser the slopes of its embedding on W's coordinates, and its mean, on faces of one draw.
+
+    What leads away from a man leads to women and children first, so the part of the slopes that changes age,
+    gender, skin or another trait is taken out.
+    """
+    whole = (measures["parts"] == 1) & np.abs(measures["emb"]).any(axis=(1, 2))
+    x = w_space().whiten(latents[measures["index"][whole], 0].astype(np.float32), control.COORDINATES)
+    y, _ = _outcomes({name: values[whole] for name, values in measures.items()})
+    odds = np.log(np.clip(measures["female"][whole], 0.01, 0.99) / np.clip(1 - measures["female"][whole], 0.01, 0.99))
+    y = np.column_stack([y, odds, measures["expression"][whole]])
+    kept = np.linalg.qr(ridge(x, (y - y.mean(0)) / y.std(0)))[0]
+    embeddings = measures["emb"][whole].transpose(1, 0, 2)
+    slopes = [ridge(x, one) for one in embeddings]
+    return np.stack([one - kept @ (kept.T @ one) for one in slopes]), embeddings.mean(axis=1)
 
 
 def mean_mesh(meshes: np.ndarray) -> np.ndarray:

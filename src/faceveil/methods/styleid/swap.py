@@ -27,6 +27,10 @@ from faceveil.models.recognizers import recognizer
 PREVIEW = 128  # px of the render on which pose and expression are measured and corrected
 SUITABLE, FURTHEST = 48, 12  # targets that suit best, and how many of them the random draw is made from
 CORRECTION = 0.8  # of what the preview is off; directions are not quite independent
+PUSH = 4.0  # whitened units away from the source
+# How far each trait may be moved at first and after the preview, in deviations: age and smile read too coarsely.
+FIRST = np.array([2.0] * 8 + [0.7, 1.0])
+SECOND = np.array([1.0] * 8 + [0.2, 0.3])
 LARGEST = 1024
 CARDS = ("mobilestylegan.ffhq-1024", "iris.64", "age.v1", "gender.v1", "expression.fer")
 
@@ -99,10 +103,11 @@ def moved_render(source: Source, target: int) -> Image:
     """The target in the source's pose, expression and age, after one look at a small render."""
     wanted, targets = source.person.traits, pool()
     wplus = as_wplus(targets.w[target][None])[0]
-    wplus = control().moved(wplus, wanted - targets.traits(target))
+    wplus = control().pushed(wplus, source.embeddings, PUSH)
+    wplus = control().moved(wplus, wanted - targets.traits(target), FIRST)
     preview = _generator().render(wplus[None], PREVIEW)[0]
     off = wanted - traits(preview, face_in_crop(preview))
-    wplus = control().moved(wplus, CORRECTION * off, furthest=1.0)
+    wplus = control().moved(wplus, CORRECTION * off, SECOND)
     return _generator().render(wplus[None], source.alignment.size)[0]
 
 
