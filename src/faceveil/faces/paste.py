@@ -28,7 +28,7 @@ def paste(
     """
     if blend not in ("feather", "gradient"):
         raise UsageError(f"no blend {blend!r}; there are feather and gradient.")
-    place = _placed(image, alignment, mask)
+    place = placed(image, alignment, mask)
     if place is None:
         return image.copy()
     patch = _window_alignment(alignment, place).place(crop, (place.mask.shape[1], place.mask.shape[0]))
@@ -47,7 +47,7 @@ def blended(image: Image, patch: Image, where: Region) -> Image:
     return out
 
 
-def _placed(image: Image, alignment: Alignment, mask: Mask) -> Region | None:
+def placed(image: Image, alignment: Alignment, mask: Mask) -> Region | None:
     """The crop's mask in the photo, cut to the window it touches; None if it lies outside."""
     height, width = image.shape[:2]
     ys, xs = np.nonzero(mask)

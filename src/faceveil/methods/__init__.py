@@ -9,8 +9,9 @@ from faceveil.methods.filters import FILTERS
 from faceveil.methods.ksame import K_SAME
 from faceveil.methods.method import FaceMethod, Method, Release, SetMethod
 from faceveil.methods.miku import MIKU
+from faceveil.methods.styleid import STYLEID
 
-METHODS: dict[str, Method] = {**FILTERS, **K_SAME, MIKU.id: MIKU, ANONFACES.id: ANONFACES}
+METHODS: dict[str, Method] = {**FILTERS, **K_SAME, MIKU.id: MIKU, ANONFACES.id: ANONFACES, **STYLEID}
 DEFAULT = "blackout"  # the one filter that is safe
 
 __all__ = ["DEFAULT", "METHODS", "FaceMethod", "Method", "Release", "SetMethod", "method"]

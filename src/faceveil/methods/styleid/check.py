@@ -1,0 +1,55 @@
+"""The check after pasting: is the face beyond every recogniser's threshold, still a face, and in the same pose?"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from faceveil.faces import Face, with_mesh
+from faceveil.faces.align import Alignment, similarity
+from faceveil.faces.face import Image
+from faceveil.methods.styleid.looks import MOUTH, PITCH, YAW, Floats, looks
+from faceveil.models.mobilestylegan import Floats as Embedding
+from faceveil.models.recognizers import TEMPLATES, recognizer
+
+PRESENCE = 0.7  # the mesh network's, below which no face is left
+TURN = 15.0  # degrees that the head may turn
+OPENING = 0.15  # outer eye distances that the mouth may open or close
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """What the check saw."""
+
+    margins: Mapping[str, float]  # recogniser → distance in thresholds, over 1 is beyond
+    presence: float
+    change: Floats  # of the looks
+
+    def holds(self, needed: float) -> bool:
+        return (
+            min(self.margins.values()) > needed
+            and self.presence >= PRESENCE
+            and float(np.abs(self.change[[YAW, PITCH]]).max()) <= TURN
+            and abs(float(self.change[MOUTH])) <= OPENING
+        )
+
+
+def embeddings(image: Image, face: Face, recognizers: Sequence[str]) -> dict[str, Embedding]:
+    """The face's embedding by each recogniser."""
+    found = {}
+    for name in recognizers:
+        judge = recognizer(name)
+        crop = Alignment(similarity(face.points, TEMPLATES[judge.template]), judge.size).crop(image)
+        found[name] = judge.embed(crop[None])[0]
+    return found
+
+
+def check(image: Image, face: Face, before: Mapping[str, Embedding], wanted: Floats) -> Verdict:
+    """Look at a face after it was replaced; `before` and `wanted` are the source's embeddings and looks."""
+    after = with_mesh(image, [face])[0]
+    seen = embeddings(image, after, list(before))
+    margins = {
+        name: float(recognizer(name).distance(seen[name], embedding)) / recognizer(name).threshold
+        for name, embedding in before.items()
+    }
+    return Verdict(margins, after.presence or 0.0, looks(image, after) - wanted)

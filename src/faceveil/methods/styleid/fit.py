@@ -1,0 +1,102 @@
+"""Fit a generated face into its source's outline: the outline is the source's, eyes, nose and mouth are not.
+
+The target is laid over the source by a similarity of its five points alone, so that the proportions within the
+face stay the target's. Only towards the rim does the warp bend to the source's outline, so that hair, ears and
+neck go on where they were. Lips and lids are then brought to the source's opening, which is expression.
+"""
+
+from functools import cache
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import RBFInterpolator
+
+from faceveil.faces.align import similarity
+from faceveil.faces.face import Floats, Image
+from faceveil.faces.regions import LIPS, OVAL
+from faceveil.methods.styleid.control import control
+
+FACE_OUTLINE = slice(468, 468 + len(OVAL))  # of a mesh with forehead
+RAISED = 0.09  # of the face's height
+BEND = 0.45  # of the face's half width: how far inwards the outline's bend reaches
+GRID = 40  # the warp is smooth, so it is solved on a coarse grid and enlarged
+UPPER_INNER = [191, 80, 81, 82, 13, 312, 311, 310, 415]
+LOWER_INNER = [95, 88, 178, 87, 14, 317, 402, 318, 324]
+UPPER_LIP = [*UPPER_INNER, 185, 40, 39, 37, 0, 267, 269, 270, 409, 42, 41, 38, 12, 268, 271, 272, 74, 73, 72, 11, 302, 303, 304]
+LOWER_LIP = [*LOWER_INNER, 146, 91, 181, 84, 17, 314, 405, 321, 375, 96, 89, 179, 86, 15, 316, 403, 319, 325, 90, 180, 85, 16, 315, 404, 320]
+LIDS = (  # upper and lower lid of each eye, from corner to corner
+    ([246, 161, 160, 159, 158, 157, 173], [7, 163, 144, 145, 153, 154, 155]),
+    ([466, 388, 387, 386, 385, 384, 398], [249, 390, 373, 374, 380, 381, 382]),
+)
+
+
+def with_forehead(mesh: Floats) -> Floats:
+    """The mesh (468 × 2) and after it the outline raised over the forehead, where the mesh ends too early."""
+    outline, down = mesh[OVAL, :2], mesh[152, :2] - mesh[10, :2]
+    upper = (outline.mean(axis=0) - outline) @ down / max(float(down @ down), 1e-9)
+    return np.vstack([mesh[:, :2], outline - np.clip(2 * upper, 0, 1)[:, None] * RAISED * down])
+
+
+def fitted_mesh(target: Floats, source: Floats, points: tuple[Floats, Floats]) -> Floats:
+    """Where each of the target's vertices comes to lie over the source's mesh, both with foreheads.
+
+    `points` are the five points of target and source.
+    """
+    matrix = similarity(*points)
+    laid = target @ matrix[:, :2].T + matrix[:, 2]
+    laid = laid + _rim()[:, None] * (source - laid)
+    return _with_opening_of(source, laid)
+
+
+def warp(crop: Image, mesh: Floats, onto: Floats) -> Image:
+    """The crop with its mesh's vertices moved to `onto` by a thin-plate spline; sizes stay."""
+    side = crop.shape[0]
+    frame = np.array([[x, y] for x in (0.0, 0.5, 1.0) for y in (0.0, 0.5, 1.0) if (x, y) != (0.5, 0.5)]) * side
+    matrix = similarity(mesh, onto)
+    there = frame @ matrix[:, :2].T + matrix[:, 2]
+    spline = RBFInterpolator(
+        np.vstack([onto, there]) / side,
+        np.vstack([mesh, frame]) / side,
+        kernel="thin_plate_spline",
+        smoothing=1e-5,
+    )
+    ticks = (np.arange(GRID) + 0.5) / GRID
+    grid = np.stack(np.meshgrid(ticks, ticks), axis=-1).reshape(-1, 2)
+    coarse = (spline(grid) * side).reshape(GRID, GRID, 2).astype(np.float32) - 0.5
+    maps = cv2.resize(coarse, (side, side), interpolation=cv2.INTER_CUBIC)
+    how = cv2.INTER_CUBIC
+    return np.asarray(cv2.remap(crop, maps, None, how, borderMode=cv2.BORDER_REFLECT), np.uint8)
+
+
+def _with_opening_of(source: Floats, laid: Floats) -> Floats:
+    """Lips and lids as far apart as the source's."""
+    out = laid.copy()
+    down = laid[152] - laid[10]
+    down /= max(float(np.hypot(*down)), 1e-9)
+    gap = _gap(source, UPPER_INNER, LOWER_INNER, down) - _gap(laid, UPPER_INNER, LOWER_INNER, down)
+    out[UPPER_LIP] -= 0.3 * gap * down
+    out[LOWER_LIP] += 0.7 * gap * down  # the jaw moves, the upper lip hardly
+    for upper, lower in LIDS:
+        more = _gap(source, upper, lower, down) - _gap(laid, upper, lower, down)
+        out[upper] -= 0.7 * more * down
+        out[lower] += 0.3 * more * down
+    return out
+
+
+def _gap(mesh: Floats, upper: list[int], lower: list[int], down: Floats) -> float:
+    return float(((mesh[lower] - mesh[upper]) @ down).mean())
+
+
+@cache
+def _rim() -> NDArray[np.float64]:
+    """For each vertex how much of the outline's bend it follows: 1 on the outline, 0 from BEND inwards."""
+    mesh = with_forehead(control().mesh)
+    outline = mesh[FACE_OUTLINE]
+    half = np.ptp(outline[:, 0]) / 2
+    distance = np.linalg.norm(mesh[:, None] - outline[None], axis=2).min(axis=1) / (BEND * half)
+    left = np.clip(1 - distance, 0, 1)
+    weight = left * left * (3 - 2 * left)
+    weight[LIPS] = 0
+    weight[OVAL] = np.maximum(weight[OVAL], 0.5)
+    return np.asarray(weight)

@@ -1,0 +1,92 @@
+"""Targets: a shipped pool of generated faces of nobody, measured, from which each source gets one that suits it.
+
+`training/targets.py` draws, measures and filters them.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faceveil.methods.styleid.looks import HAPPY
+from faceveil.models.mobilestylegan import Floats
+from faceveil.models.recognizers import RECOGNIZERS, recognizer
+from faceveil.models.wspace import w_space
+
+DATA = Path(__file__).with_name("data") / "targets.npz"
+FIELDS = ("looks", "age", "female", "skin", "expression", "shade")
+EMBEDDING_STEPS = 127.0  # embeddings are stored as bytes of the largest value
+
+# What one unit of unlikeness is: looks in the order of looks.NAMES, which can be moved, and what can less.
+LOOKS_UNIT = np.array([10.0, 8.0, 0.07, 0.07, 0.025, 0.015, 0.07, 0.07])
+AGE_UNIT, SKIN_UNIT, EXPRESSION_UNIT, SHADE_UNIT = 4.0, 10.0, 0.3, 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Person:
+    """What a target must suit: measured of the source."""
+
+    looks: NDArray[np.float64]  # 8, of looks.NAMES
+    age: float
+    female: float  # probability
+    skin: float  # typology angle; NaN in a grey photo
+    expression: NDArray[np.float32]  # 7 probabilities
+    shade: float  # of the lower face: beards
+
+    @property
+    def traits(self) -> NDArray[np.float64]:
+        """In the order of looks.TRAITS."""
+        return np.r_[self.looks, self.age, float(self.expression[HAPPY])]
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """N generated faces; rows of all arrays go together."""
+
+    w: Floats  # N × 512
+    looks: NDArray[np.float64]  # N × 8
+    age: NDArray[np.float64]
+    female: NDArray[np.float64]
+    skin: NDArray[np.float64]
+    expression: NDArray[np.float64]  # N × 7
+    shade: NDArray[np.float64]
+    embeddings: dict[str, Floats]  # recogniser id → N × 128
+
+    def __len__(self) -> int:
+        return len(self.w)
+
+    def traits(self, target: int) -> NDArray[np.float64]:
+        """Of one target, in the order of looks.TRAITS."""
+        return np.r_[self.looks[target], self.age[target], self.expression[target, HAPPY]]
+
+    def unlikeness(self, source: Person) -> NDArray[np.float64]:
+        """How badly each target suits: squared differences in the units above; infinite for the other gender."""
+        total = (((self.looks - source.looks) / LOOKS_UNIT) ** 2).sum(axis=1)
+        total += ((self.age - source.age) / AGE_UNIT) ** 2
+        total += ((self.shade - source.shade) / SHADE_UNIT) ** 2
+        total += ((self.expression - source.expression) ** 2).sum(axis=1) / EXPRESSION_UNIT**2
+        if not np.isnan(source.skin):
+            total += ((self.skin - source.skin) / SKIN_UNIT) ** 2
+        total[(self.female > 0.5) != (source.female > 0.5)] = np.inf
+        return np.asarray(total)
+
+    def distances(self, name: str, embedding: Floats) -> NDArray[np.float32]:
+        """Of each target to an embedding, by the recogniser of that id."""
+        return recognizer(name).distance(self.embeddings[name], embedding)
+
+
+@cache
+def pool() -> Pool:
+    """The pool that ships with the package."""
+    with np.load(DATA) as stored:
+        scales = stored["embedding_scale"]
+        return Pool(
+            w_space().unwhiten(stored["coordinates"].astype(np.float32)),
+            *(stored[name].astype(np.float64) for name in FIELDS),
+            {
+                name: stored["embeddings"][:, number].astype(np.float32) * (scales[number] / EMBEDDING_STEPS)
+                for number, name in enumerate(RECOGNIZERS)
+            },
+        )

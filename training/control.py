@@ -1,0 +1,113 @@
+"""Fit the directions that move a face's pose and expression: python -m training.control MEASURES PAIRS
+
+MEASURES is the file that `training.targets` wrote of faces in PAIRS. Writes methods/styleid/data/control.npz and
+prints how much of each measure the held-out faces' codes explain.
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from faceveil.methods.styleid import control
+from faceveil.methods.styleid.looks import HAPPY, TRAITS
+from faceveil.models.mobilestylegan import SLOTS
+from faceveil.models.wspace import w_space
+from training.pairs import SIZE, open_pairs
+
+COORDINATES = 120
+# Slots that move together; those beyond 12 hold colour and light, which a pose must not change.
+GROUPS = ((0, 1), (1, 4), (4, 7), (7, 10), (10, 13), (13, 23))
+MOVED = 5
+PENALTY = 300.0
+HELD_OUT = 800
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("measures", type=Path)
+    parser.add_argument("pairs", type=Path)
+    options = parser.parse_args()
+    with np.load(options.measures) as stored:
+        measures = dict(stored)
+    _, latents, _ = open_pairs(options.pairs)
+    x = np.stack([_coordinates(latents[index]) for index in measures["index"]])
+    y, names = _outcomes(measures)
+    mean, deviation = y.mean(0), y.std(0)
+    y = (y - mean) / deviation
+    explained(x, y, names)
+    slopes = ridge(x, y)
+    identity, identity_mean = away(measures, latents)
+    np.savez_compressed(
+        control.DATA,
+        moves=moves(slopes).astype(np.float16),
+        mean=mean[: len(TRAITS)],
+        deviation=deviation[: len(TRAITS)],
+        identity=identity.astype(np.float16),
+        identity_mean=identity_mean,
+        mesh=mean_mesh(measures["mesh"]).astype(np.float32),
+    )
+
+
+def _coordinates(wplus: np.ndarray) -> np.ndarray:
+    white = w_space().whiten(wplus.astype(np.float32), COORDINATES)
+    return np.concatenate([white[first:last].mean(0) for first, last in GROUPS])
+
+
+def _outcomes(measures: dict[str, np.ndarray]) -> tuple[np.ndarray, list[str]]:
+    """The traits, and what a change of traits must leave alone."""
+    skin = np.where(np.isnan(measures["skin"]), np.nanmean(measures["skin"]), measures["skin"])
+    columns = [measures["looks"], measures["age"], measures["expression"][:, HAPPY], measures["female"], skin]
+    return np.column_stack(columns), [*TRAITS, "female", "skin"]
+
+
+def ridge(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    centred = x - x.mean(0)
+    gram = centred.T @ centred + PENALTY * np.eye(x.shape[1])
+    return np.linalg.solve(gram, centred.T @ (y - y.mean(0)))
+
+
+def explained(x: np.ndarray, y: np.ndarray, names: list[str]) -> None:
+    order = np.random.default_rng(0).permutation(len(x))
+    test, train = order[:HELD_OUT], order[HELD_OUT:]
+    guess = (x[test] - x[train].mean(0)) @ ridge(x[train], y[train])
+    share = 1 - ((guess - y[test]) ** 2).mean(0) / y[test].var(0)
+    print(f"{len(x)} faces; share of variance explained on {HELD_OUT} held out:")
+    for name, value in zip(names, share, strict=True):
+        print(f"  {name:14} {value:.2f}")
+
+
+def moves(slopes: np.ndarray) -> np.ndarray:
+    """For each trait the shortest whitened step that raises it by one and leaves every other measure, in W+."""
+    part = slopes[: MOVED * COORDINATES]
+    steps = part @ np.linalg.inv(part.T @ part)
+    space, out = w_space(), np.zeros((len(TRAITS), SLOTS, 512))
+    for number, (first, last) in enumerate(GROUPS[:MOVED]):
+        white = steps[number * COORDINATES : (number + 1) * COORDINATES, : len(TRAITS)].T
+        out[:, first:last] = ((white * space.spread[:COORDINATES]) @ space.axes[:COORDINATES])[:, None]
+    return out
+
+
+def away(measures: dict[str, np.ndarray], latents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For each recogniser the slopes of its embedding on W's coordinates, and its mean, on faces of one draw.
+
+    What leads away from a man leads to women and children first, so the part of the slopes that changes age,
+    gender, skin or another trait is taken out.
+    """
+    whole = (measures["parts"] == 1) & np.abs(measures["emb"]).any(axis=(1, 2))
+    x = w_space().whiten(latents[measures["index"][whole], 0].astype(np.float32), control.COORDINATES)
+    y, _ = _outcomes({name: values[whole] for name, values in measures.items()})
+    odds = np.log(np.clip(measures["female"][whole], 0.01, 0.99) / np.clip(1 - measures["female"][whole], 0.01, 0.99))
+    y = np.column_stack([y, odds, measures["expression"][whole]])
+    kept = np.linalg.qr(ridge(x, (y - y.mean(0)) / y.std(0)))[0]
+    embeddings = measures["emb"][whole].transpose(1, 0, 2)
+    slopes = [ridge(x, one) for one in embeddings]
+    return np.stack([one - kept @ (kept.T @ one) for one in slopes]), embeddings.mean(axis=1)
+
+
+def mean_mesh(meshes: np.ndarray) -> np.ndarray:
+    return meshes[:, :, :2].mean(0) / SIZE
+
+
+if __name__ == "__main__":
+    main()

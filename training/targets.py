@@ -1,0 +1,145 @@
+"""Make the pool of targets: python -m training.targets PAIRS MEASURES
+
+Of the generated faces in PAIRS (see `training.pairs`) those of one draw and truncation under 0.85 are measured and
+kept in MEASURES, which `training.control` reads too, with some mixed ones. Faces with glasses, hats and fringes are
+left out: three classifiers, trained here on a few hundred faces labelled by eye (target-labels.json), find them.
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+import cv2
+import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import cross_val_predict
+from sklearn.preprocessing import StandardScaler
+
+from faceveil.faces.attributes import attributes, skin_angle
+from faceveil.methods.styleid import targets
+from faceveil.methods.styleid.check import embeddings
+from faceveil.methods.styleid.looks import face_in_crop, looks, lower_face_shade
+from faceveil.models.mobilestylegan import STYLE_DIM
+from faceveil.models.recognizers import RECOGNIZERS
+from faceveil.models.wspace import w_space
+from training.pairs import SEED, SIZE, open_pairs
+
+NATURAL = 0.85  # truncation up to which faces are taken
+MIXED = 5000  # faces up to this index are measured whatever they are
+LABELS = Path(__file__).with_name("target-labels.json")
+COORDINATES = 300
+# Where each is looked for in the upright crop of 128 px (rows, columns), the grid, and the score from which it counts.
+PLACES = {
+    "glasses": (slice(48, 78), slice(26, 102), (19, 10), -0.5),
+    "fringe": (slice(26, 56), slice(30, 98), (17, 8), -0.3),
+    "hat": (slice(0, 50), slice(10, 118), (18, 9), -0.3),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("pairs", type=Path)
+    parser.add_argument("measures", type=Path)
+    options = parser.parse_args()
+    images, latents, done = open_pairs(options.pairs)
+    if not options.measures.exists():
+        np.savez(options.measures, **measure(images, np.flatnonzero(done)))
+    with np.load(options.measures) as stored:
+        faces = dict(stored)
+    whole = (faces["parts"] == 1) & (faces["psi"] < NATURAL) & np.isfinite(faces["skin"])
+    faces = {name: values[whole] for name, values in faces.items()}
+    coordinates = w_space().whiten(latents[faces["index"], 0].astype(np.float32), COORDINATES)
+    kept = without_accessories(images, faces, coordinates)
+    pack({name: values[kept] for name, values in faces.items()}, coordinates[kept], images)
+
+
+def draw(index: int) -> tuple[int, float]:
+    """How many draws were joined in this pair, and its truncation: the law of `training.latents`."""
+    rng = np.random.default_rng([SEED, index])
+    parts = int(rng.integers(1, 4))
+    rng.standard_normal((parts, STYLE_DIM), np.float32)
+    return parts, float(rng.uniform(0.7, 1.0))
+
+
+def measure(images: np.ndarray, indices: np.ndarray) -> dict[str, np.ndarray]:
+    rows = []
+    for index in indices:
+        parts, psi = draw(index)
+        if index >= MIXED and not (parts == 1 and psi < NATURAL):
+            continue
+        crop = np.array(images[index])
+        face = face_in_crop(crop)
+        if (face.presence or 0) < 0.9:
+            continue
+        seen = attributes(crop, face)
+        vectors = np.stack(list(embeddings(crop, face, list(RECOGNIZERS)).values()))
+        rows.append({
+            "index": index, "parts": parts, "psi": psi, "looks": looks(crop, face), "age": seen.age,
+            "female": seen.female, "expression": seen.expression, "skin": skin_angle(crop, face),
+            "mesh": face.mesh.astype(np.float32), "emb": vectors,
+        })  # fmt: skip
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+
+def without_accessories(images: np.ndarray, faces: dict[str, np.ndarray], coordinates: np.ndarray) -> np.ndarray:
+    """Which faces have neither glasses nor hat nor fringe."""
+    labels = json.loads(LABELS.read_text())
+    lab = upright(images, faces)
+    kept = np.ones(len(lab), bool)
+    for name, (rows, columns, grid, limit) in PLACES.items():
+        part = edges(lab) if name == "glasses" else lab - np.median(lab[:, 70:80, 40:52], axis=(1, 2), keepdims=True)
+        cells = np.stack([cv2.resize(one[rows, columns], grid, interpolation=cv2.INTER_AREA).ravel() for one in part])
+        cells = PCA(40, random_state=0).fit_transform(StandardScaler().fit_transform(cells))
+        x = StandardScaler().fit_transform(np.hstack([cells, coordinates[:, :60]]))
+        yes, no = (np.isin(faces["index"], labels[name][answer]) for answer in ("yes", "no"))
+        model = LogisticRegression(C=0.02, class_weight="balanced", max_iter=2000)
+        known = yes | no
+        guess = cross_val_predict(model, x[known], yes[known], cv=8, method="decision_function")
+        score = model.fit(x[known], yes[known]).decision_function(x)
+        auc = roc_auc_score(yes[known], guess)
+        print(f"{name}: {yes.sum()} of {known.sum()} labelled, AUC {auc:.3f} in cross-validation, {(score > limit).sum()} left out")
+        kept &= score <= limit
+    return kept
+
+
+def upright(images: np.ndarray, faces: dict[str, np.ndarray]) -> np.ndarray:
+    """The faces in Lab with eyes and chin at the same places."""
+    places = [33, 263, 152]
+    mean = faces["mesh"][:, places, :2].mean(0)
+    out = []
+    for index, mesh in zip(faces["index"], faces["mesh"], strict=True):
+        matrix = cv2.getAffineTransform(mesh[places, :2], mean)
+        turned = cv2.warpAffine(images[index], matrix, (SIZE, SIZE), borderMode=cv2.BORDER_REFLECT)
+        out.append(cv2.cvtColor(turned, cv2.COLOR_RGB2LAB))
+    return np.stack(out).astype(np.float32)
+
+
+def edges(lab: np.ndarray) -> np.ndarray:
+    light = lab[..., 0]
+    steps = [np.abs(np.diff(light, axis=axis, prepend=0)) for axis in (1, 2)]
+    return np.stack(steps, axis=-1)
+
+
+def pack(faces: dict[str, np.ndarray], coordinates: np.ndarray, images: np.ndarray) -> None:
+    scale = np.abs(faces["emb"]).max(axis=(0, 2))
+    steps = np.rint(faces["emb"] / scale[:, None] * targets.EMBEDDING_STEPS)
+    shade = [
+        lower_face_shade(np.array(images[index]), mesh[:, :2].astype(np.float64))
+        for index, mesh in zip(faces["index"], faces["mesh"], strict=True)
+    ]
+    numbers = {name: faces[name] for name in ("looks", "age", "female", "skin", "expression")}
+    numbers["shade"] = np.array(shade)
+    np.savez_compressed(
+        targets.DATA,
+        coordinates=coordinates.astype(np.float16),
+        embeddings=steps.astype(np.int8),
+        embedding_scale=scale,
+        **{name: values.astype(np.float16) for name, values in numbers.items()},
+    )
+    print(f"{len(coordinates)} targets, {targets.DATA.stat().st_size / 1e6:.1f} MB")
+
+
+if __name__ == "__main__":
+    main()
