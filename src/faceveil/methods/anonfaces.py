@@ -49,7 +49,7 @@ from faceveil.spaces.latent import LatentSpace
 Keep = Literal["none", "expression", "pose", "background"]
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
-STRANGERS = 3  # people who do not exist, towards whom a mix at risk may move
+STRANGERS = 4  # people who do not exist, towards whom a mix at risk may move
 RARE = 1e-4  # the false-match rate at which the rest of the set is compared, if it is
 MARGIN = 0.05  # of the threshold: pasting and compression move a face a little
 KEPT = {"pose": "where the own head looks", "expression": "the own smile and the opening of the own mouth"}
