@@ -71,13 +71,36 @@ def test_only_the_member_at_risk_loses_weight():
     assert mix.safe and mix.weights[0] < 1 and mix.weights[1:].tolist() == [1, 1]
 
 
-def test_a_mix_recognised_as_all_moves_towards_a_stranger_by_the_smallest_step():
+def test_a_mix_recognised_as_all_moves_towards_a_stranger_and_little_further_than_needed():
     latents = np.array([[0.1, 0], [-0.1, 0]], np.float32)
     assess, _ = watch(latents, 1.0)
     mix = lower_weights(latents, np.ones(2), assess, beta=0.25, budget=10)
     assert not mix.safe and mix.rounds == 0
     pushed = push_away(mix, [np.array([0, 4], np.float32)], assess)
-    assert pushed.safe and pushed.stranger == 0.3  # 0.15 of the way is 0.6, below the threshold of 1
+    assert pushed.safe and pushed.stranger == 0.25  # a quarter of the way is 1.0, an eighth 0.5
+
+
+def test_a_far_stranger_is_needed_where_thresholds_are_wide():
+    latents = np.array([[0.1, 0], [-0.1, 0]], np.float32)
+    assess, _ = watch(latents, 3.0)
+    mix = lower_weights(latents, np.ones(2), assess, beta=0.25, budget=3)
+    near, far = np.array([0, 2], np.float32), np.array([0, 4], np.float32)
+    pushed = push_away(mix, [near, far], assess)
+    assert pushed.safe and pushed.stranger == 0.85 and pushed.latent[1] == np.float32(3.4)
+
+
+@settings(deadline=None)
+@given(groups())
+def test_pushing_never_makes_it_worse(given_):
+    latents, threshold, beta, budget, seed = given_
+    assess, calls = watch(latents, threshold)
+    mix = lower_weights(latents, np.ones(len(latents)), assess, beta, budget)
+    strangers = np.random.default_rng(seed + 1).normal(size=(3, 4)).astype(np.float32)
+    calls.clear()
+    pushed = push_away(mix, strangers, assess)
+    assert mix.safe or pushed.assessed.at_risk.sum() <= mix.assessed.at_risk.sum()
+    assert len(calls) <= 3 + 3 * 3
+    assert pushed.safe == (not assess(pushed.latent).at_risk.any())
 
 
 def test_a_mix_that_no_step_saves_is_not_called_safe():

@@ -15,7 +15,6 @@ only the one that grouped; default grouper `best` (`hierarchical` is the paper's
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
@@ -50,7 +49,7 @@ from faceveil.spaces.latent import LatentSpace
 Keep = Literal["none", "expression", "pose", "background"]
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
-STRANGERS = 3  # people who do not exist, towards whom a mix at risk may move
+STRANGERS = 4  # people who do not exist, towards whom a mix at risk may move
 RARE = 1e-4  # the false-match rate at which the rest of the set is compared, if it is
 MARGIN = 0.05  # of the threshold: pasting and compression move a face a little
 KEPT = {"pose": "where the own head looks", "expression": "the own smile and the opening of the own mouth"}
@@ -147,34 +146,30 @@ class _Run:
     def __init__(self, method: AnonFaces, faces: FaceSet) -> None:
         self.method, self.faces = method, faces
         self.latent = LatentSpace()
+        self._known: dict[str, Floats] = {}
 
-    @cached_property
-    def watchers(self) -> list[tuple[EmbeddingSpace, Floats]]:
-        """Each recogniser with the embeddings of all originals."""
-        spaces = [EmbeddingSpace(name) for name in self.method.recognizers]
-        return [(space, self._embeddings(space.recognizer)) for space in spaces]
-
-    @cached_property
-    def grouped_by(self) -> Floats:
-        return self._embeddings(self.method.recognizer)
-
-    def _embeddings(self, name: str) -> Floats:
-        known: dict[str, Floats] = self.__dict__.setdefault("_known", {})
-        if name not in known:
-            known[name] = EmbeddingSpace(name).encode(self.faces)
-        return known[name]
+    def known(self, name: str) -> Floats:
+        """The embeddings of all originals; computed once for each recogniser."""
+        if name not in self._known:
+            self._known[name] = EmbeddingSpace(name).encode(self.faces)
+        return self._known[name]
 
     def mix_groups(self, rows: Ints, rng: np.random.Generator, grouper: str | None = None) -> list[_Group]:
         """Group these rows and find a safe face for each group, several groups at a time."""
         who = self.faces.subjects[rows].tolist()
         partition = group(
-            self.grouped_by[rows], self.method.k, grouper or self.method.grouper, who, seed_from(rng)
+            self.known(self.method.recognizer)[rows],
+            self.method.k,
+            grouper or self.method.grouper,
+            who,
+            seed_from(rng),
         )
         jobs = [
             (rows[members], draw)
             for members, draw in zip(partition.groups, rng.spawn(len(partition)), strict=True)
         ]
-        self.watchers  # noqa: B018 - once, before threads ask for it
+        for name in self.method.recognizers:
+            self.known(name)  # before threads ask for it
         with ThreadPoolExecutor(cores()) as pool:
             return list(pool.map(lambda job: self._mix(*job), jobs))
 
@@ -195,14 +190,14 @@ class _Run:
         """Draw, find the features, and measure how far beyond each threshold each person is."""
         crops = self.latent.decode(latent[None])
         drawn = face_set(crops)
-        margins = [self._margins(space, known, drawn, rows) for space, known in self.watchers]
+        margins = [self._margins(name, drawn, rows) for name in self.method.recognizers]
         nobody = np.full(people_in(self.faces.subjects[rows]), np.inf, np.float32)
         return Assessed(np.min(margins, axis=0) if margins else nobody, crops[0])
 
-    def _margins(self, space: EmbeddingSpace, known: Floats, drawn: FaceSet, rows: Ints) -> Floats:
+    def _margins(self, name: str, drawn: FaceSet, rows: Ints) -> Floats:
         """distance / threshold − 1 for each member, and for everyone else if asked; the worst of their photos."""
-        network = space.network
-        seen = space.encode(drawn)
+        space, known = EmbeddingSpace(name), self.known(name)
+        network, seen = space.network, space.encode(drawn)
         members = _worst(
             network.distance(known[rows], seen) / network.threshold - 1 - MARGIN, self.faces.subjects[rows]
         )
@@ -230,7 +225,7 @@ class _Run:
                 reasons.update(dict.fromkeys(one.rows.tolist(), self._reason(one)))
         return Release(
             labels, pictures, np.array(crops, np.uint8) if crops else no_crops(), reasons,
-            figures=self._figures(groups, labels),
+            figures=self._figures(groups),
         )  # fmt: skip
 
     def _pictures(self, one: _Group) -> list[NDArray[np.uint8]]:
@@ -240,8 +235,9 @@ class _Run:
             return [one.mix.assessed.picture]
         own = self.latent.encode(self.faces.take(one.rows)).reshape(len(one.rows), SLOTS, -1)
         code = one.mix.latent.reshape(SLOTS, -1)
-        codes = np.array([carry_over(keep, code, mine).ravel() for mine in own])
-        return list(self.latent.decode(codes))
+        drawn = [self._assess(carry_over(keep, code, mine).ravel(), one.rows) for mine in own]
+        # What brings the risk back is not kept: that member gets the group's own picture.
+        return [one.mix.assessed.picture if seen.at_risk.any() else seen.picture for seen in drawn]
 
     def _reason(self, one: _Group) -> str:
         left = int(one.mix.assessed.at_risk.sum())
@@ -251,7 +247,7 @@ class _Run:
             f"(by {names}); more rounds (budget) or a larger k may help."
         )
 
-    def _figures(self, groups: list[_Group], labels: Ints) -> dict[str, float]:
+    def _figures(self, groups: list[_Group]) -> dict[str, float]:
         mixes = [one.mix for one in groups]
         figures = {
             "groups": float(len(groups)),
@@ -264,9 +260,10 @@ class _Run:
         }
         released = [one for one in groups if one.mix.safe]
         if released:
-            space = EmbeddingSpace(self.method.recognizer)
-            drawn = space.encode(face_set(np.array([one.mix.assessed.picture for one in released])))
-            gaps = [self.grouped_by[one.rows] - seen for one, seen in zip(released, drawn, strict=True)]
+            name = self.method.recognizer
+            crops = np.array([one.mix.assessed.picture for one in released])
+            drawn = EmbeddingSpace(name).encode(face_set(crops))
+            gaps = [self.known(name)[one.rows] - seen for one, seen in zip(released, drawn, strict=True)]
             figures["information_loss"] = float(np.linalg.norm(np.concatenate(gaps), axis=1).mean())
         return figures
 

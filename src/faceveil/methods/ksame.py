@@ -182,12 +182,16 @@ class KSame:
         return Release(alone, alone.copy(), np.array(crops, np.uint8) if crops else no_crops(), notes=(note,))
 
 
+def _whole_pixels() -> SynthesisSpace:
+    return PixelSpace(background="kept")
+
+
 K_SAME = {
     method.id: method
     for method in (
         KSame(
             "k-same-pixel", "the mean of k like faces, pixel by pixel", EigenSpace,
-            lambda: PixelSpace(background="kept"),
+            _whole_pixels,
         ),
         KSame("k-same-eigen", "the mean of k like faces, of their eigenfaces", EigenSpace),
         KSame(

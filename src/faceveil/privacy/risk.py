@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
 LEAST = 0.25  # of the mean weight
-STEPS = (0.15, 0.3, 0.45, 0.6, 0.75)  # shares of a stranger
+HALF_WAY, FURTHER = 0.5, (0.7, 0.85, 1.0)  # shares of a stranger
+HALVINGS = 2  # of the way back, once a share is found that is enough
 PATIENCE = 2  # rounds without progress after which lowering weights is given up
 
 
@@ -92,20 +93,39 @@ def lower_weights(
 
 
 def push_away(mix: Mix, strangers: Iterable[Floats], assess: Assess) -> Mix:
-    """Move towards people who do not exist, by the smallest step after which nobody is recognised.
+    """Move towards a person who does not exist, little further than it takes to be recognised as nobody.
 
-    The best of what was seen, if no step is enough.
+    Half way to each stranger first; then back from where it was enough, or on if it was not. The best of what
+    was seen, if nothing is enough.
     """
-    best, who = mix, list(strangers)
-    for share in STEPS:
-        for stranger in who:
-            if best.safe:
-                return best
-            latent = ((1 - share) * mix.latent + share * stranger).astype(np.float32)
-            now = replace(mix, latent=latent, assessed=assess(latent), stranger=share)
-            if _badness(now) < _badness(best):
-                best = now
-    return best
+
+    def towards(stranger: Floats, share: float) -> Mix:
+        latent = ((1 - share) * mix.latent + share * stranger).astype(np.float32)
+        return replace(mix, latent=latent, assessed=assess(latent), stranger=share)
+
+    tried = sorted(((towards(who, HALF_WAY), who) for who in strangers), key=lambda one: _badness(one[0]))
+    if tried and tried[0][0].safe:
+        enough, stranger = tried[0]
+        return _nearer(enough, lambda share: towards(stranger, share))
+    seen = [mix, *(one for one, _ in tried)]
+    for share in FURTHER:
+        for _, stranger in tried:
+            seen.append(towards(stranger, share))
+            if seen[-1].safe:
+                return seen[-1]
+    return min(seen, key=_badness)
+
+
+def _nearer(enough: Mix, towards: Callable[[float], Mix]) -> Mix:
+    """A smaller share that is enough as well, by halving."""
+    low = 0.0
+    for _ in range(HALVINGS):
+        now = towards((low + enough.stranger) / 2)
+        if now.safe:
+            enough = now
+        else:
+            low = now.stranger
+    return enough
 
 
 def _badness(mix: Mix) -> tuple[int, float]:

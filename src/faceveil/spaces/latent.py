@@ -12,7 +12,7 @@ from faceveil.models.generator import Generator, as_wplus, cores
 from faceveil.models.mobilestylegan import SLOTS, STYLE_DIM
 from faceveil.spaces.space import Crops, SynthesisSpace, Vectors
 
-NATURAL = 0.7  # truncation of made-up people
+NATURAL = 0.8  # truncation of made-up people: natural, and not too like each other
 
 
 class LatentSpace(SynthesisSpace):
