@@ -183,9 +183,10 @@ def _without_group(surveyed: Surveyed, decision: Decision) -> set[int]:
 
 
 def _reason(surveyed: Surveyed, decision: Decision, number: int) -> str:
-    rows = np.arange(len(decision.groups))[surveyed.photos[number].rows]
-    without = rows[decision.groups[rows] < 0].tolist()
-    return decision.reasons.get(without[0], NO_GROUP) if without else FELL_BELOW
+    about = surveyed.photos[number]
+    without = [row for row in range(about.first, about.first + about.count) if decision.groups[row] < 0]
+    said = [decision.reasons[row] for row in without if row in decision.reasons]
+    return said[0] if said else NO_GROUP if without else FELL_BELOW
 
 
 def _k(settings: Settings) -> int:
