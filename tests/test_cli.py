@@ -25,7 +25,9 @@ def test_help_loads_nothing_heavy():
     assert "anonymize" in done.stdout and done.stderr.strip() == "[]"
 
 
-@pytest.mark.parametrize("command", [[], ["anonymize"], ["models"], ["methods"], ["leaks"], ["doctor"]])
+@pytest.mark.parametrize(
+    "command", [[], ["anonymize"], ["models"], ["methods"], ["leaks"], ["doctor"], ["verify"]]
+)
 def test_every_command_explains_itself(command):
     assert "Usage" in faceveil(*command, "--help").stdout
 

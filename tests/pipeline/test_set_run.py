@@ -26,6 +26,7 @@ from faceveil.pipeline.plan import STATE
 from faceveil.privacy.verify import verify
 
 ROOT = Path(__file__).parents[2]
+PROGRAM = "from tests.pipeline.pixel_mean import register; register(); from faceveil.cli import main; main()"
 K3 = Settings(method=PixelMean(k=3), seed=7)
 CROPS = replace(K3, release="crops")
 
@@ -323,3 +324,63 @@ def test_a_private_folder_that_others_may_open_is_not_used_again(tmp_path, tempo
     assert PrivateFolder.open(state) == replace(first, new=False)
     first.path.chmod(0o755)
     assert PrivateFolder.open(state).path != first.path
+
+
+def program(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """The command line with the method of these tests under the name that -k chooses."""
+    command = [sys.executable, "-c", PROGRAM, "anonymize", *map(str, arguments), "--engine", "serial"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+
+
+def test_the_command_says_what_is_claimed_and_what_is_not_covered(crowd, tmp_path):
+    done = program(crowd / "sub" / "three.png", "-o", tmp_path / "out", "-k", 3)
+    assert done.returncode == 0, done.stderr
+    assert "3 people, 1 groups of 3 to 3" in done.stdout and "at least 3 people" in done.stdout
+    assert "Not covered: hair" in done.stdout and "faceveil verify" in done.stdout
+
+
+def test_the_summary_of_crops_is_json_on_request(crowd, tmp_path):
+    done = program(
+        crowd / "sub", "-o", tmp_path / "out", "-k", 2, "--release", "crops", "--subjects", "each", "--json"
+    )
+    summary = json.loads(done.stdout)
+    assert summary["k"] == 2 and summary["release"] == "crops" and summary["subjects"] == "each"
+    assert sum(summary["group_sizes"]) == 5 and summary["figures"]["loss"] > 0
+
+
+def test_a_dry_run_of_a_set_writes_nothing(crowd, tmp_path, temporary):
+    done = program(crowd, "-o", tmp_path / "out", "-k", 3, "--release", "crops", "--dry-run", "--json")
+    assert json.loads(done.stdout)["would_do"]["parameters"]["k"] == 3
+    assert not (tmp_path / "out").exists() and list(temporary.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["-k", 3, "--strength", 5], "no --strength"),
+        (["--release", "crops"], "face by face"),
+        (["-k", 3, "--subjects", "nobody"], "CSV"),
+        (["-k", 3, "--gallery", "."], "no --gallery"),
+    ],
+)
+def test_wrong_options_of_a_set_are_usage_errors(crowd, tmp_path, arguments, words):
+    done = program(crowd, "-o", tmp_path / "out", *arguments)
+    assert done.returncode == 2 and words in done.stderr and "Traceback" not in done.stderr
+
+
+def test_an_interrupted_command_says_where_the_faces_are(crowd, tmp_path, temporary):
+    command = [sys.executable, "-c", PROGRAM, "anonymize", str(crowd), "-o", str(tmp_path / "out"), "-k", "3"]
+    process = subprocess.Popen(
+        [*command, "--engine", "serial"],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 120
+    while not list(temporary.rglob("*.npz")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    said = process.communicate()[1]
+    (private,) = temporary.iterdir()
+    assert process.returncode != 0 and str(private) in said and "--resume" in said

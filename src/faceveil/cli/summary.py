@@ -34,7 +34,7 @@ def print_summary(summary: "Summary", as_json: bool) -> None:
     if as_json:
         print(json.dumps({
             "output": str(summary.plan.output), "manifest": str(summary.plan.manifest),
-            **summary.settings.describe(), "guarantee": summary.settings.method.guarantee.sentence,
+            **summary.settings.describe(), "guarantee": summary.guarantee,
             "not_covered": list(summary.not_covered), "counts": summary.counts(), **_of_a_set(summary),
             "quarantined": quarantined, "skipped": skipped, "notes": notes, "seconds": round(summary.seconds, 3),
         }, indent=2))  # fmt: skip
@@ -44,7 +44,7 @@ def print_summary(summary: "Summary", as_json: bool) -> None:
     for entry in notes:
         print(f"note: {entry['file']}: {entry['note']}", file=sys.stderr)
     _print_counts(summary)
-    print(summary.settings.method.guarantee.sentence)
+    print(summary.guarantee)
     if summary.result is not None:
         print(f"Not covered: {', '.join(summary.not_covered)}.")
         print(f"Check it with: faceveil verify {summary.plan.output}")

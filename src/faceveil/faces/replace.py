@@ -22,6 +22,7 @@ INNER_CENTRE, INNER_RADII = (0.5, 0.586), (0.25, 0.312)
 BOX_CENTRE, BOX_WIDTH = (0.51, 0.556), 0.547
 BOX_XYXY = (0.237, 0.199, 0.784, 0.914)
 POINTS = ((0.376, 0.475), (0.623, 0.476), (0.493, 0.631), (0.391, 0.723), (0.611, 0.724))
+CHECKED = 0.875  # of the inner face's size: what is compared
 COVER_RADII = (0.42, 0.5)  # how far a replaced face can reach over another
 CHECKABLE = 0.1  # of the inner face that must be seen for a comparison
 FADE = 0.02  # of the crop's side: how far the picture fades out beyond its face
@@ -36,6 +37,15 @@ def inner_mask(size: int) -> NDArray[np.uint8]:
     """The middle of the face in a crop of this size: 255 inside."""
     mask = np.zeros((size, size), np.uint8)
     cv2.fillConvexPoly(mask, np.rint(_inner_outline() * size * 16).astype(np.int32), 255, shift=4)
+    return mask
+
+
+def checked_mask(size: int) -> NDArray[np.bool_]:
+    """What of it is compared: its rim is left out, where resampling lets in what lies beside it."""
+    small = round(size * CHECKED)
+    rim = [round((1 - CHECKED) * middle * size) for middle in INNER_CENTRE]
+    mask = np.zeros((size, size), bool)
+    mask[rim[1] : rim[1] + small, rim[0] : rim[0] + small] = inner_mask(small) > 0
     return mask
 
 
@@ -157,7 +167,7 @@ def visible_inner(
     """For each replaced face, in the order of replacing, the middle of its crop that can be seen in the photo:
     what lies in the frame and under no face that was put in later."""
     rows, columns = np.mgrid[:size, :size] + 0.5
-    inner = inner_mask(size) > 0
+    inner = checked_mask(size)
     seen = []
     for number, place in enumerate(places):
         at = place.resized(size).points_to_photo(np.stack([columns, rows], axis=-1))
@@ -171,4 +181,4 @@ def visible_inner(
 
 def is_checkable(visible: NDArray[np.bool_]) -> bool:
     """Whether enough of a replaced face can be seen to compare it with others of its group."""
-    return bool(visible.sum() >= CHECKABLE * (inner_mask(len(visible)) > 0).sum())
+    return bool(visible.sum() >= CHECKABLE * checked_mask(len(visible)).sum())

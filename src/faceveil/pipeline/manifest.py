@@ -10,6 +10,8 @@ from faceveil.pipeline.settings import Settings
 from faceveil.privacy.guarantee import NOT_COVERED, NOT_COVERED_BY_CROPS, NOT_COVERED_IN_A_SET
 from faceveil.privacy.record import ReleaseRecord
 
+FACE_REGION = "In photos that is so for the face region, up to resampling and compression."
+
 
 @dataclass(frozen=True)
 class SetResult:
@@ -19,6 +21,7 @@ class SetResult:
     people: int
     figures: dict[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    seconds: dict[str, float] = field(default_factory=dict)  # by stage, of the clock on the wall
 
 
 @dataclass
@@ -40,6 +43,13 @@ class Summary:
     def exit_code(self) -> int:
         """0 if everything was released, 3 if any photo was quarantined or any face withheld."""
         return 3 if self.quarantined or any(outcome.withheld for outcome in self.outcomes) else 0
+
+    @property
+    def guarantee(self) -> str:
+        """What the result may claim, in words; of photos, where in them."""
+        claim = self.settings.method.guarantee
+        in_photos = self.result is not None and self.result.record.kind == "photos" and claim.k is not None
+        return f"{claim.sentence} {FACE_REGION}" if in_photos else claim.sentence
 
     @property
     def not_covered(self) -> tuple[str, ...]:
@@ -76,7 +86,7 @@ def manifest(summary: Summary) -> bytes:
     """run.json: how the folder was made, in numbers only. No file names, no seed, nothing about a person."""
     from faceveil.models.cards import all_cards
 
-    stages: dict[str, float] = {}
+    stages: dict[str, float] = dict(summary.result.seconds) if summary.result else {}
     for outcome in summary.outcomes:
         for stage, seconds in outcome.seconds.items():
             stages[stage] = stages.get(stage, 0.0) + seconds
@@ -84,7 +94,7 @@ def manifest(summary: Summary) -> bytes:
     content = {
         "faceveil": __version__,
         **summary.settings.describe(),
-        "guarantee": summary.settings.method.guarantee.sentence,
+        "guarantee": summary.guarantee,
         "not_covered": list(summary.not_covered),
         "weights": {
             name: {member.path: member.sha256 for member in cards[name].members}

@@ -31,6 +31,7 @@ from faceveil.pipeline.plan import Plan
 from faceveil.pipeline.private import PrivateFolder
 from faceveil.pipeline.settings import Settings, rng_for
 from faceveil.pipeline.survey import Surveyed, assemble, missing_photos, survey_photo
+from faceveil.pipeline.work import Clock
 from faceveil.privacy.record import GroupSize, ReleaseRecord, ReplacedFace, name_key
 
 Progress = Callable[[str], None]  # called with the stage whenever a photo is done
@@ -72,9 +73,12 @@ def _stages(
     engine: Engine,
     progress: Progress,
 ) -> tuple[list[Outcome], SetResult]:
+    clock = Clock()
     surveyed = _survey(plan, settings, private, engine, progress)
+    clock.lap("looking")
     progress("grouping")
     decision = decide(surveyed, [job.name for job in plan.jobs], settings)
+    clock.lap("grouping")
     done = {
         number: Outcome(plan.jobs[number].name, "quarantined", reason=reason)
         for number, reason in surveyed.failed.items()
@@ -89,9 +93,10 @@ def _stages(
         done |= _replace_all(plan, settings, surveyed, decision, journal, engine, progress)
         _withdraw(plan, settings, surveyed, decision, done)
         released = {number for number, outcome in done.items() if outcome.status != "quarantined"}
+    clock.lap("releasing")
     record = _record(plan, settings, surveyed, decision, released)
     people = len(np.unique(decision.subjects)) if len(surveyed) else 0
-    result = SetResult(record, people, decision.figures, decision.notes)
+    result = SetResult(record, people, decision.figures, decision.notes, clock.laps)
     return [done[number] for number in range(len(plan.jobs))], result
 
 
@@ -183,9 +188,10 @@ def _without_group(surveyed: Surveyed, decision: Decision) -> set[int]:
 
 
 def _reason(surveyed: Surveyed, decision: Decision, number: int) -> str:
-    rows = np.arange(len(decision.groups))[surveyed.photos[number].rows]
-    without = rows[decision.groups[rows] < 0].tolist()
-    return decision.reasons.get(without[0], NO_GROUP) if without else FELL_BELOW
+    about = surveyed.photos[number]
+    without = [row for row in range(about.first, about.first + about.count) if decision.groups[row] < 0]
+    said = [decision.reasons[row] for row in without if row in decision.reasons]
+    return said[0] if said else NO_GROUP if without else FELL_BELOW
 
 
 def _k(settings: Settings) -> int:

@@ -172,7 +172,11 @@ class Surveyed:
         """These faces as a method takes them. All of them cost no memory; a part of them is copied on the disk."""
         crops, points, meshes = self.array("crops"), self.array("points"), self.array("meshes")
         if len(rows) < len(self):
-            crops, points, meshes = _copied(crops, rows, self.folder / "part.npy"), points[rows], meshes[rows]
+            crops, points, meshes = (
+                _copied(crops, rows, self.folder / f"part-{len(rows)}.npy"),
+                points[rows],
+                meshes[rows],
+            )
         return FaceSet(crops, points, meshes, subjects[rows])
 
 

@@ -41,9 +41,12 @@ def cut_out(image: Image, place: Alignment, visible: NDArray[np.bool_]) -> Cut:
 def difference(one: Cut, other: Cut) -> float:
     """The mean difference (0 to 255) in the cell that differs most, where both can be seen; inf where none can."""
     sigma = min(LARGEST_BLUR, max(BLUR, BLUR * SIDE / min(one.side, other.side)))
-    first, second = (cv2.GaussianBlur(cut.pixels.astype(np.float32), (0, 0), sigma) for cut in (one, other))
     seen = one.visible & other.visible
-    off = np.abs(first - second).mean(axis=2) * seen
+    apart = one.pixels.astype(np.float32) - other.pixels
+    # Blurred within what is seen, so that nothing beside it comes in.
+    weight = cv2.GaussianBlur(seen.astype(np.float32), (0, 0), sigma)
+    blurred = cv2.GaussianBlur(apart * seen[..., None], (0, 0), sigma)
+    off = np.abs(blurred / np.maximum(weight, 1e-6)[..., None]).mean(axis=2) * seen
     cells = SIDE // CELL
     sums, counts = (
         part.reshape(cells, CELL, cells, CELL).sum(axis=(1, 3)) for part in (off, seen.astype(np.float32))
