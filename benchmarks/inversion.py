@@ -1,4 +1,4 @@
-"""Quality against seconds on the way into the latent space: python benchmarks/inversion.py [--faces 60] [--json FILE]
+"""Quality against seconds on the way into the latent space: python -m benchmarks.inversion [--faces 60]
 
 Photos of people that training never saw (the held-out FFHQ faces, and LFW people, one photo of each), found and
 aligned as a user's photo is. Original → full render, both at 256 px: the distance of dlib's recogniser, which
@@ -123,6 +123,7 @@ def _head(crop: Images) -> tuple[np.ndarray, float] | None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--faces", type=int, default=60, help="Of each set.")
+    parser.add_argument("--only", default="", help="Ways whose name holds this.")
     parser.add_argument("--json", type=Path, help="Write the figures here as well.")
     default = Path(__file__).resolve().parents[2] / "shared" / "data"
     parser.add_argument("--data", type=Path, default=Path(os.environ.get("FACEVEIL_DATA", default)))
@@ -135,7 +136,8 @@ def main() -> None:
     print("| way | set | faces | dlib | under 0.6 | LPIPS | pose | gender kept | CPU s a face |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |", flush=True)
     sets = {set_: aligned(options.data, set_, options.faces) for set_ in ("ffhq", "lfw")}
-    for way, invert in ways(encoder).items():
+    chosen = {way: invert for way, invert in ways(encoder).items() if options.only in way}
+    for way, invert in chosen.items():
         for set_, crops in sets.items():
             r = measure(way, set_, crops, invert)
             print(
