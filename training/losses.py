@@ -13,7 +13,7 @@ from faceveil.models.torch.mobilenet import face_recognizer
 from faceveil.models.torch.mobilestylegan import Synthesis
 from faceveil.models.wspace import w_space
 
-WEIGHTS = {"pixels": 1.0, "lpips": 0.8, "identity": 1.2}
+WEIGHTS = {"pixels": 1.0, "lpips": 2.0, "identity": 0.8}
 
 
 class StyleLoss(nn.Module):

@@ -19,6 +19,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from faceveil.faces import Face, align_ffhq
 from faceveil.models import weights
 
 SIZE = 256
@@ -62,8 +63,8 @@ class FfhqAligner:
     def __init__(self) -> None:
         self.detector = cv2.FaceDetectorYN.create(str(weights("yunet.2023mar")), "", (320, 320), 0.6)
 
-    def points(self, image_rgb: NDArray[np.uint8]) -> NDArray[np.float32] | None:
-        """Eyes, nose, mouth corners (5 × 2) of the largest face near the middle."""
+    def find(self, image_rgb: NDArray[np.uint8]) -> Face | None:
+        """The largest face near the middle."""
         height, width = image_rgb.shape[:2]
         self.detector.setInputSize((width, height))
         faces = self.detector.detect(cv2.cvtColor(image_rgb, cv2.COLOR_RGB2BGR))[1]
@@ -71,35 +72,24 @@ class FfhqAligner:
             return None
         middle = np.array([width, height]) / 2
         off = np.linalg.norm(faces[:, :2] + faces[:, 2:4] / 2 - middle, axis=1)
-        return faces[np.argmax(faces[:, 2] - off)][4:14].reshape(5, 2)
+        best = faces[np.argmax(faces[:, 2] - off)].astype(np.float64)
+        box = np.concatenate([best[:2], best[:2] + best[2:4]])
+        return Face(box, best[4:14].reshape(5, 2), float(best[14]), "yunet")
 
     def crop(self, image_rgb: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]] | None:
         """The aligned face and its mask."""
-        points = self.points(image_rgb)
-        if points is None:
+        face = self.find(image_rgb)
+        if face is None:
             return None
         # Drawn at twice the size and averaged, which is near enough to area sampling for photos of this size.
-        matrix, side = ffhq_matrix(points, 2 * SIZE), (2 * SIZE, 2 * SIZE)
-        face = cv2.warpAffine(image_rgb, matrix, side, borderMode=cv2.BORDER_REPLICATE)
-        mask = cv2.warpAffine(np.full(image_rgb.shape[:2], 255, np.uint8), matrix, side)
-        return _shrink(face, SIZE), _shrink(mask, MASK_SIZE)
+        alignment = align_ffhq(face, 2 * SIZE)
+        inside = np.full(image_rgb.shape[:2], 255, np.uint8)
+        mask = cv2.warpAffine(inside, alignment.to_crop, (2 * SIZE, 2 * SIZE))
+        return _shrink(alignment.crop(image_rgb), SIZE), _shrink(mask, MASK_SIZE)
 
 
 def _shrink(image: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
     return cv2.resize(image, (size, size), interpolation=cv2.INTER_AREA)
-
-
-def ffhq_matrix(points: NDArray[np.float32], size: int) -> NDArray[np.float64]:
-    """The 2×3 map from photo to crop, as the FFHQ authors place it."""
-    eyes, mouth = points[:2].mean(0), points[3:5].mean(0)
-    eye_to_eye, eye_to_mouth = points[1] - points[0], mouth - eyes
-    across = eye_to_eye - np.array([-eye_to_mouth[1], eye_to_mouth[0]])
-    across *= max(np.hypot(*eye_to_eye) * 2.0, np.hypot(*eye_to_mouth) * 1.8) / np.hypot(*across)
-    down = np.array([-across[1], across[0]])
-    centre = eyes + 0.1 * eye_to_mouth
-    corners = np.stack([centre - across - down, centre - across + down, centre + across + down])
-    target = np.array([[0, 0], [0, size], [size, size]])
-    return cv2.getAffineTransform(corners.astype(np.float32), target.astype(np.float32))
 
 
 def main() -> None:

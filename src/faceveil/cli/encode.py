@@ -38,7 +38,9 @@ def encode(
     if output.exists() and not overwrite:
         raise OutputError(f"{output} exists. Choose another name, or say --overwrite.")
     if refine:
-        import faceveil.models.torch  # noqa: F401  (says how to install it, before an hour of work)
+        from faceveil.models.torch.memory import keep_freed_memory  # also says how to install torch
+
+        keep_freed_memory()
     found = find_photos(photos)
     encoded = _Encoded()
     with _bar(len(found.photos)) as advance:

@@ -45,10 +45,9 @@ def invert_crops(crops: NDArray[np.uint8], refine: int = 0) -> Inversion:
         raise UsageError(f"refinement takes 0 steps or more, not {refine}.")
     wplus = encoder().encode(crops)
     if refine and len(crops):
-        from faceveil.models.segmenter import person_mask
         from faceveil.models.torch.projector import project
 
-        wplus = project(crops, wplus, refine, masks=np.stack([person_mask(crop) for crop in crops]))
+        wplus = project(crops, wplus, refine)
     renders = list(_generator().render_each(wplus, SIZE))
     pairs = list(zip(crops, renders, strict=True))
     squares = [np.square(crop.astype(np.float32) - render).mean() for crop, render in pairs]

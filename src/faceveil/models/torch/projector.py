@@ -40,13 +40,13 @@ class Recipe:
     """What is minimised, and how."""
 
     look: str = "lpips"  # or "vgg", MIKU's four maps
-    look_weight: float = 1.0
+    look_weight: float = 2.0
     identity: float = 0.5
-    stages: tuple[tuple[int, float], ...] = ((64, 0.8), (128, 0.2))  # exit, and its share of the steps
-    rate: float = 0.1
-    pull: float = 0.002  # towards the mean face, so that codes stay where the generator draws faces
-    background: float = 0.3  # what it weighs, beside the person's 1
-    batch: int = 4  # faces at a time
+    stages: tuple[tuple[int, float], ...] = ((64, 0.7), (128, 0.3))  # exit, and its share of the steps
+    rate: float = 0.15
+    pull: float = 0.0  # towards the mean face, so that codes stay where the generator draws faces
+    background: float = 1.0  # what it weighs, beside the person's 1, where masks are given
+    batch: int = 1  # faces at a time
 
     def __post_init__(self) -> None:
         if self.look not in LOOKS:
@@ -54,9 +54,7 @@ class Recipe:
 
 
 REFINE = Recipe()
-MIKU = Recipe(
-    "vgg", look_weight=0.1, identity=0, stages=((64, 0.5), (128, 0.3), (256, 0.2)), pull=0, background=0
-)
+MIKU = Recipe("vgg", look_weight=0.1, identity=0, stages=((64, 0.5), (128, 0.3), (256, 0.2)), background=0)
 
 
 def project(

@@ -1,0 +1,155 @@
+"""Quality against seconds on the way into the latent space: python -m benchmarks.inversion [--faces 60]
+
+Photos of people that training never saw (the held-out FFHQ faces, and LFW people, one photo of each), found and
+aligned as a user's photo is. Original → full render, both at 256 px: the distance of dlib's recogniser, which
+neither encoder nor projector uses, and the share under its 0.6; LPIPS; the error of the head's pose; whether the
+gender classifier says the same; seconds of CPU time a face on one core.
+"""
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+import torch
+from training.evaluate import embed
+from training.real_faces import find_faces as list_faces
+
+from faceveil.faces import Face, align_ffhq, find_faces, pose
+from faceveil.faces.attributes import attributes
+from faceveil.models.encoder import Encoder
+from faceveil.models.generator import Generator
+from faceveil.models.lpips import lpips
+from faceveil.models.torch.memory import keep_freed_memory
+from faceveil.models.torch.projector import project
+from faceveil.photos import read_photo
+
+SIZE = 256
+RENDER = 512  # the low band of the full render, exactly
+MIKU = "MIKU, projector on a V100 (its authors' figure)", 30.0
+Images = np.ndarray
+
+
+@dataclass(frozen=True)
+class Row:
+    """One way into the space, on one set."""
+
+    way: str
+    set: str
+    faces: int
+    dlib: float
+    under: float  # share under 0.6
+    lpips: float
+    pose: float  # degrees, mean of yaw, pitch and roll
+    gender: float  # share kept
+    seconds: float  # CPU time a face
+
+
+def aligned(data: Path, set_: str, count: int) -> Images:
+    """The first held-out people's faces as users' photos are aligned; FFHQ's are aligned by their authors."""
+    crops: dict[str, Images] = {}
+    for path, face in list_faces(data):
+        if face.set != set_ or not face.held_out or face.person in crops or len(crops) == count:
+            continue
+        photo = read_photo(path).pixels
+        if set_ == "ffhq":
+            crops[face.person] = cv2.resize(photo, (SIZE, SIZE), interpolation=cv2.INTER_AREA)
+            continue
+        middle = np.array(photo.shape[1::-1]) / 2
+        found = sorted(find_faces(photo), key=lambda f: float(np.linalg.norm(f.centre - middle)))
+        if found:
+            crops[face.person] = align_ffhq(found[0], SIZE).crop(photo)
+    return np.stack(list(crops.values()))
+
+
+def ways(encoder: Encoder) -> dict[str, Callable[[Images], np.ndarray]]:
+    """Each takes crops to W+."""
+
+    def refined(steps: int, from_mean: bool = False) -> Callable[[Images], np.ndarray]:
+        def run(crops: Images) -> np.ndarray:
+            return project(crops, None if from_mean else encoder.encode(crops), steps)
+
+        return run
+
+    return {
+        "projector from the mean face, 50 steps": refined(50, from_mean=True),
+        "encoder": encoder.encode,
+        "encoder, refine 10": refined(10),
+        "encoder, refine 20": refined(20),
+        "encoder, refine 50": refined(50),
+    }
+
+
+def measure(way: str, set_: str, crops: Images, invert: Callable[[Images], np.ndarray]) -> Row:
+    invert(crops[:1])  # warm-up
+    begin = time.process_time()
+    wplus = invert(crops)
+    seconds = (time.process_time() - begin) / len(crops)
+    renders = [
+        cv2.resize(image, (SIZE, SIZE), interpolation=cv2.INTER_AREA)
+        for image in Generator().render_each(wplus, RENDER)
+    ]
+    pairs = list(zip(crops, renders, strict=True))
+    identity = np.array([np.linalg.norm(embed(a) - embed(b)) for a, b in pairs])
+    heads = [(_head(a), _head(b)) for a, b in pairs]
+    seen = [(a, b) for a, b in heads if a and b]
+    return Row(
+        way,
+        set_,
+        len(crops),
+        float(identity.mean()),
+        float((identity < 0.6).mean()),
+        float(np.mean([lpips(a, b) for a, b in pairs])),
+        float(np.mean([np.abs(a[0] - b[0]).mean() for a, b in seen])),
+        float(np.mean([(a[1] > 0.5) == (b[1] > 0.5) for a, b in seen])),
+        seconds,
+    )
+
+
+def _head(crop: Images) -> tuple[np.ndarray, float] | None:
+    """Pose in degrees, and how surely the classifier sees a woman; None where no face is found."""
+    faces: list[Face] = find_faces(crop)
+    if not faces:
+        return None
+    turned = pose(faces[0])
+    return np.array([turned.yaw, turned.pitch, turned.roll]), attributes(crop, faces[0]).female
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--faces", type=int, default=60, help="Of each set.")
+    parser.add_argument("--only", default="", help="Ways whose name holds this.")
+    parser.add_argument("--json", type=Path, help="Write the figures here as well.")
+    default = Path(__file__).resolve().parents[2] / "shared" / "data"
+    parser.add_argument("--data", type=Path, default=Path(os.environ.get("FACEVEIL_DATA", default)))
+    parser.add_argument("--weights", type=Path, help="Another encoder.npz than the one that ships.")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    keep_freed_memory()
+    encoder = Encoder(options.weights) if options.weights else Encoder()
+    rows = []
+    print("| way | set | faces | dlib | under 0.6 | LPIPS | pose | gender kept | CPU s a face |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |", flush=True)
+    sets = {set_: aligned(options.data, set_, options.faces) for set_ in ("ffhq", "lfw")}
+    chosen = {way: invert for way, invert in ways(encoder).items() if options.only in way}
+    for way, invert in chosen.items():
+        for set_, crops in sets.items():
+            r = measure(way, set_, crops, invert)
+            print(
+                f"| {way} | {set_} | {r.faces} | {r.dlib:.3f} | {r.under:.0%} | {r.lpips:.3f} | {r.pose:.1f}° "
+                f"| {r.gender:.0%} | {r.seconds:.2f} |",
+                flush=True,
+            )
+            rows.append(asdict(r))
+            if options.json:
+                options.json.write_text(json.dumps(rows, indent=1))
+    print(f"| {MIKU[0]} | – | – | – | – | – | – | – | {MIKU[1]:.0f} |")
+
+
+if __name__ == "__main__":
+    main()
