@@ -99,6 +99,11 @@ def features(network: AttrNet, images: Images, cache: Path) -> Floats:
     return np.load(cache).astype(np.float32)
 
 
+def known_features(parts: dict[str, Faces], run: Path) -> dict[str, Floats]:
+    network = AttrNet.with_pretrained_trunk(len(OUTPUTS)).eval()
+    return {n: features(network, faces.images, run / f"features-{n}.npy") for n, faces in parts.items()}
+
+
 def teach(network: AttrNet, parts: dict[str, Faces], known: dict[str, Floats]) -> None:
     """Set the network's head to logistic regressions on the principal axes of its features."""
     sample = np.concatenate([known[name][::3] for name in ("photos", "utkface", "generated")])
@@ -142,10 +147,16 @@ def linear_heads(parts: dict[str, Faces], run: Path, name: str) -> AttrNet:
     if (path := run / f"{name}.npz").exists():
         network.load(path)
         return network
-    known = {n: features(network, faces.images, run / f"features-{n}.npy") for n, faces in parts.items()}
-    teach(network, parts, known)
+    teach(network, parts, known_features(parts, run))
     network.save(path, OUTPUTS)
     return network
+
+
+@torch.no_grad()
+def opinions(network: AttrNet, known: Floats) -> Floats:
+    """The logits of faces whose features are known."""
+    scaled = (torch.from_numpy(known) - network.feature_mean) / network.feature_scale
+    return network.head(scaled).numpy()
 
 
 def with_opinions(faces: Faces, logits: Floats) -> Faces:
@@ -247,8 +258,8 @@ def main() -> None:
         return network(to_tensor(list(images))).numpy()
 
     wplus = open_pairs(options.pairs)[1][list(GENERATED)].astype(np.float32)
-    logits = {name: np.concatenate([judge(faces.images[i : i + 64]) for i in range(0, len(faces), 64)])
-              for name, faces in parts.items() if name in ("photos", "generated")}  # fmt: skip
+    known = known_features({name: parts[name] for name in ("photos", "generated")}, options.run)
+    logits = {name: opinions(network, table) for name, table in known.items()}
     columns = [COLUMN[label] for label in MOVED]
     stored = options.run / "moved.npz"
     if not stored.exists():
@@ -257,8 +268,8 @@ def main() -> None:
     with np.load(stored) as arrays:
         parts["moved"] = Faces(arrays["images"], arrays["targets"])
     network = linear_heads(parts, options.run, "start")
-    for name, opinions in logits.items():
-        parts[name] = with_opinions(parts[name], opinions)
+    for name, table in logits.items():
+        parts[name] = with_opinions(parts[name], table)
     trained = train(network, parts, options.minutes, options.run / "attrnet.npz")
     trained.save(options.run / "attrnet.npz", OUTPUTS)
 
