@@ -45,8 +45,8 @@ def held_out_faces(data: Path, limit: int | None = None) -> list[tuple[Path, np.
     return found if limit is None else [found[i] for i in np.linspace(0, len(found) - 1, limit).astype(int)]
 
 
-def look(net: AttrNet, path: Path) -> tuple[np.ndarray, dict[str, float]] | None:
-    """AttrNet's outputs, and what older networks say to the same questions; None if no face is found."""
+def look(path: Path) -> tuple[np.ndarray, np.ndarray] | None:
+    """The aligned face, and what older networks say to two of the questions; None if no face is found."""
     image = cv2.cvtColor(cv2.imread(str(path)), cv2.COLOR_BGR2RGB)
     faces = find_faces(image)
     if not faces:
@@ -54,8 +54,22 @@ def look(net: AttrNet, path: Path) -> tuple[np.ndarray, dict[str, float]] | None
     middle = np.array(image.shape[1::-1]) / 2
     face = max(faces, key=lambda f: f.size_wh[0] - np.hypot(*(f.centre - middle)))
     seen = attributes(image, face)
-    others = {"female": seen.female, "smiling": float(seen.expression[EXPRESSIONS.index("happy")])}
-    return net.read_all(align_ffhq(face, SIZE).crop(image)[None])[0], others
+    others = np.array([seen.female, seen.expression[EXPRESSIONS.index("happy")]], np.float32)
+    return align_ffhq(face, SIZE).crop(image), others
+
+
+def look_at(faces: list[tuple[Path, np.ndarray]], cache: Path | None = None) -> dict[str, np.ndarray]:
+    """Crops, older networks' opinions and truth of the faces that are found; kept in a file if one is named."""
+    if cache is not None and cache.exists():
+        with np.load(cache) as stored:
+            return {name: stored[name] for name in stored}
+    seen = [(look(path), target) for path, target in faces]
+    found = [(crop, others, target) for (crop, others), target in ((s, t) for s, t in seen if s is not None)]
+    crops, others, truth = (np.stack(column) for column in zip(*found, strict=True))
+    table = {"crops": crops, "others": others, "truth": truth, "asked": np.array(len(faces))}
+    if cache is not None:
+        np.savez(cache, **table)
+    return table
 
 
 def decide(read: np.ndarray, outputs: tuple[Output, ...]) -> np.ndarray:
@@ -93,18 +107,13 @@ def holds(row: dict[str, float]) -> bool:
     )
 
 
-def measure(net: AttrNet, faces: list[tuple[Path, np.ndarray]]) -> dict[str, dict[str, float]]:
-    looks = [look(net, path) for path, _ in faces]
-    found = [(seen, target) for seen, (_, target) in zip(looks, faces, strict=True) if seen is not None]
-    print(f"{len(found)} of {len(faces)} faces found", flush=True)
-    truth = np.stack([target for _, target in found])
-    said = decide(np.stack([read for (read, _), _ in found]), net.outputs)
+def measure(net: AttrNet, seen: dict[str, np.ndarray]) -> dict[str, dict[str, float]]:
+    truth, said = seen["truth"], decide(net.read_all(seen["crops"]), net.outputs)
     table = {o.label: score(said[:, i], truth[:, COLUMN[o.label]]) for i, o in enumerate(net.outputs)}
     for row in table.values():
         row["holds"] = holds(row)
-    for label, name in (("female", "female, by gender.v1"), ("smiling", "smiling, by expression.fer")):
-        answers = np.array([others[label] > 0.5 for (_, others), _ in found])
-        table[name] = score(answers, truth[:, COLUMN[label]])
+    for column, (label, card) in enumerate((("female", "gender.v1"), ("smiling", "expression.fer"))):
+        table[f"{label}, by {card}"] = score(seen["others"][:, column] > 0.5, truth[:, COLUMN[label]])
     return table
 
 
@@ -139,6 +148,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--weights", type=Path, default=WEIGHTS)
     parser.add_argument("--faces", type=int, help="Only so many of the faces, evenly spread.")
+    parser.add_argument("--cache", type=Path, help="Keep the aligned faces in this .npz, to measure again.")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--ship", type=Path)
     options = parser.parse_args()
@@ -147,7 +157,9 @@ def main() -> None:
         raise SystemExit(
             f"the photos are not in {data}; set FACEVEIL_DATA to the folder of utkface/, lfw/, ffhq/."
         )
-    table = measure(AttrNet(options.weights), held_out_faces(data, options.faces))
+    seen = look_at(held_out_faces(data, options.faces), options.cache)
+    print(f"{len(seen['crops'])} of {seen['asked']} faces found", flush=True)
+    table = measure(AttrNet(options.weights), seen)
     print(markdown(table))
     if options.json:
         options.json.write_text(json.dumps(table, indent=2) + "\n")

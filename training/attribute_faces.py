@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from faceveil.faces import with_mesh
+from faceveil.faces import align_ffhq, find_faces, with_mesh
 from faceveil.faces.attributes import FFHQ_POINTS, attributes, face_at
 from faceveil.models.attributes import EXPRESSIONS
 from faceveil.models.attrnet import INPUT_SIZE
@@ -45,6 +45,17 @@ def joined(parts: list[Faces]) -> Faces:
 
 def shrink(image: Images) -> Images:
     return np.asarray(cv2.resize(image, (INPUT_SIZE, INPUT_SIZE), interpolation=cv2.INTER_AREA), np.uint8)
+
+
+def as_users_see(path: Path) -> Images | None:
+    """A photo's central face as the program finds and aligns it, at 128 px; None if it finds none."""
+    image = cv2.cvtColor(cv2.imread(str(path)), cv2.COLOR_BGR2RGB)
+    faces = find_faces(image)
+    if not faces:
+        return None
+    middle = np.array(image.shape[1::-1]) / 2
+    face = max(faces, key=lambda f: f.size_wh[0] - np.hypot(*(f.centre - middle)))
+    return shrink(align_ffhq(face, 2 * INPUT_SIZE).crop(image))
 
 
 def look(crop: Images) -> tuple[float, float]:

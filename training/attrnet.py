@@ -1,6 +1,7 @@
-"""Train AttrNet: python -m training.attrnet PAIRS RUN [--minutes 30]
+"""Train AttrNet: python -m training.attrnet DATA PAIRS RUN [--minutes 30]
 
-PAIRS is the folder of `training.pairs` and `training.real_faces`. Three stages, each kept in RUN:
+DATA holds utkface/, lfw/ and ffhq/, PAIRS what `training.pairs` and `training.real_faces` made. Three
+stages, each kept in RUN:
 
 1. A teacher: linear heads on ImageNet's MobileNetV2, frozen, from UTKFace's labels, the hand labels and other
    networks' opinions (teacher.npz).
@@ -27,7 +28,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from faceveil.models.torch.attrnet import AttrNet
-from training.attribute_faces import MOVED, Faces, Floats, Images, joined, looked, moved, shrink
+from training.attribute_faces import MOVED, Faces, Floats, Images, as_users_see, joined, looked, moved, shrink
 from training.attribute_labels import (
     COLUMN,
     GROUPS,
@@ -44,11 +45,13 @@ from training.attribute_labels import (
 from training.augment import degrade, jitter, relight
 from training.data import to_tensor
 from training.pairs import open_pairs
+from training.real_faces import RealFace
+from training.real_faces import find_faces as find_photos
 
 GENERATED = range(512, 3000)  # of the pairs; the first 512 are held out from everything
 FROZEN = 7  # the first blocks of the trunk stay as ImageNet left them
 BATCH = 32
-SHARES = {"utkface": 0.4, "hand": 0.2, "photos": 0.2, "generated": 0.1, "moved": 0.1}
+SHARES = {"utkface": 0.2, "found": 0.3, "hand": 0.1, "photos": 0.2, "generated": 0.1, "moved": 0.1}
 SURE = 0.9  # of the teacher, for its opinion to count
 AVERAGE = 0.995
 
@@ -87,7 +90,51 @@ def gather(pairs: Path, run: Path) -> dict[str, Faces]:
             targets[i] = np.where(np.isnan(hand[ids[i]]), targets[i], hand[ids[i]])
         parts[name] = Faces(pictures, targets)
         by_hand.append(Faces(pictures[labelled], targets[labelled]))
-    return parts | {"hand": joined(by_hand)}
+    parts["hand"] = joined(by_hand)
+    return parts | {"degraded": degraded(parts["hand"], utkface)}
+
+
+def degraded(hand: Faces, utkface: Faces) -> Faces:
+    """Faces once more as users' photos are: blurred, noisy, compressed, in another light."""
+    rng = np.random.default_rng(6)
+    clean = joined([hand, Faces(utkface.images[::3], utkface.targets[::3])])
+    return replace(clean, images=np.stack([spoilt(image, rng) for image in clean.images]))
+
+
+def spoilt(image: Images, rng: np.random.Generator) -> Images:
+    image, _ = jitter(image, image[..., 0], rng)
+    return degrade(relight(image, rng, 0.6), rng, occlusion=0.05)
+
+
+def to_be_found(
+    photos: list[tuple[Path, RealFace]], hand: dict[str, Targets], apart: set[str]
+) -> list[tuple[Path, Targets]]:
+    """The hand-labelled photos, and a third of UTKFace's that are not held out."""
+    labelled = [
+        (path, hand.get(face_id(face.set, face.name))) for path, face in photos if face.set != "utkface"
+    ]
+    names = [
+        (path, of_utkface(face.name))
+        for path, face in photos
+        if face.set == "utkface" and face.name not in apart
+    ]
+    whole = [(path, target) for path, target in names if target is not None]
+    return [(path, target) for path, target in labelled if target is not None] + whole[::3]
+
+
+def found(data: Path, cache: Path) -> Faces:
+    """Photos once more as the program itself finds and aligns them, which differs a little from PAIRS' crops:
+    its points come from the mesh, and beyond a photo's border it mirrors. Without them a tenth of UTKFace's
+    ages were lost in the program's own alignment."""
+    if not cache.exists():
+        photos = list(find_photos(data))
+        apart = utkface_held_out(face.name for _, face in photos if face.set == "utkface")
+        jobs = to_be_found(photos, read_labels(TRAINING_LABELS), apart)
+        seen = [(image, target) for path, target in jobs if (image := as_users_see(path)) is not None]
+        images, targets = (np.stack(column) for column in zip(*seen, strict=True))
+        np.savez(cache, images=images, targets=targets)
+    with np.load(cache) as stored:
+        return Faces(stored["images"], stored["targets"])
 
 
 @torch.no_grad()
@@ -97,6 +144,11 @@ def features(network: AttrNet, images: Images, cache: Path) -> Floats:
         parts = [network.features(to_tensor(list(images[i : i + 64]))) for i in range(0, len(images), 64)]
         np.save(cache, torch.cat(parts).numpy().astype(np.float16))
     return np.load(cache).astype(np.float32)
+
+
+def known_features(parts: dict[str, Faces], run: Path) -> dict[str, Floats]:
+    network = AttrNet.with_pretrained_trunk(len(OUTPUTS)).eval()
+    return {n: features(network, faces.images, run / f"features-{n}.npy") for n, faces in parts.items()}
 
 
 def teach(network: AttrNet, parts: dict[str, Faces], known: dict[str, Floats]) -> None:
@@ -122,13 +174,13 @@ def teach(network: AttrNet, parts: dict[str, Faces], known: dict[str, Floats]) -
         print(f"taught {OUTPUTS[columns[0]].label}: {rows.sum()} faces", flush=True)
 
     for columns in (GROUPS["age"], GROUPS["ethnicity"], [COLUMN["female"]]):
-        fit(columns, ("utkface",), 0.003)
-    fit(GROUPS["hair"], ("hand",), 0.01)
+        fit(columns, ("utkface", "degraded", "found"), 0.003)
+    fit(GROUPS["hair"], ("hand", "degraded", "found"), 0.01)
     for label in ("smiling", "mouth open"):  # where other networks label thousands of faces
-        fit([COLUMN[label]], ("photos", "generated", "moved"), 0.01)
+        fit([COLUMN[label]], ("photos", "generated", "moved", "degraded", "found"), 0.01)
     for label in YES_OR_NO:
         if label not in ("smiling", "mouth open"):
-            fit([COLUMN[label]], ("hand", "moved"), 0.3)  # by cross-validation
+            fit([COLUMN[label]], ("hand", "moved", "degraded", "found"), 0.3)  # by cross-validation
     with torch.no_grad():
         network.feature_mean.copy_(torch.from_numpy(mean))
         network.feature_scale.copy_(torch.from_numpy(scale))
@@ -142,10 +194,16 @@ def linear_heads(parts: dict[str, Faces], run: Path, name: str) -> AttrNet:
     if (path := run / f"{name}.npz").exists():
         network.load(path)
         return network
-    known = {n: features(network, faces.images, run / f"features-{n}.npy") for n, faces in parts.items()}
-    teach(network, parts, known)
+    teach(network, parts, known_features(parts, run))
     network.save(path, OUTPUTS)
     return network
+
+
+@torch.no_grad()
+def opinions(network: AttrNet, known: Floats) -> Floats:
+    """The logits of faces whose features are known."""
+    scaled = (torch.from_numpy(known) - network.feature_mean) / network.feature_scale
+    return network.head(scaled).numpy()
 
 
 def with_opinions(faces: Faces, logits: Floats) -> Faces:
@@ -186,9 +244,7 @@ def draw(parts: dict[str, Faces], rng: np.random.Generator) -> tuple[Tensor, Ten
     images, targets = [], []
     for name in names:
         row = int(rng.integers(len(parts[name])))
-        image = parts[name].images[row]
-        image, _ = jitter(image, image[..., 0], rng)
-        images.append(degrade(relight(image, rng, 0.6), rng, occlusion=0.05))
+        images.append(spoilt(parts[name].images[row], rng))
         targets.append(parts[name].targets[row])
     return to_tensor(images), torch.from_numpy(np.stack(targets))
 
@@ -231,6 +287,7 @@ def train(network: AttrNet, parts: dict[str, Faces], minutes: float, save: Path)
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data", type=Path)
     parser.add_argument("pairs", type=Path)
     parser.add_argument("run", type=Path)
     parser.add_argument("--minutes", type=float, default=30)
@@ -240,6 +297,7 @@ def main() -> None:
     torch.set_num_threads(1)
     torch.manual_seed(0)
     parts = gather(options.pairs, options.run)
+    parts["found"] = found(options.data, options.run / "found.npz")
     network = linear_heads(parts, options.run, "teacher")
 
     @torch.no_grad()
@@ -247,8 +305,8 @@ def main() -> None:
         return network(to_tensor(list(images))).numpy()
 
     wplus = open_pairs(options.pairs)[1][list(GENERATED)].astype(np.float32)
-    logits = {name: np.concatenate([judge(faces.images[i : i + 64]) for i in range(0, len(faces), 64)])
-              for name, faces in parts.items() if name in ("photos", "generated")}  # fmt: skip
+    known = known_features({name: parts[name] for name in ("photos", "generated")}, options.run)
+    logits = {name: opinions(network, table) for name, table in known.items()}
     columns = [COLUMN[label] for label in MOVED]
     stored = options.run / "moved.npz"
     if not stored.exists():
@@ -257,8 +315,8 @@ def main() -> None:
     with np.load(stored) as arrays:
         parts["moved"] = Faces(arrays["images"], arrays["targets"])
     network = linear_heads(parts, options.run, "start")
-    for name, opinions in logits.items():
-        parts[name] = with_opinions(parts[name], opinions)
+    for name, table in logits.items():
+        parts[name] = with_opinions(parts[name], table)
     trained = train(network, parts, options.minutes, options.run / "attrnet.npz")
     trained.save(options.run / "attrnet.npz", OUTPUTS)
 

@@ -1,10 +1,9 @@
 """AttrNet: what users run is what is trained, its labels are pinned, and a wrong input is refused."""
 
-
 import numpy as np
 import pytest
 import torch
-from benchmarks.attributes import decide, held_out_faces, holds, look, score
+from benchmarks.attributes import decide, held_out_faces, holds, look_at, score
 from hypothesis import given
 from hypothesis import strategies as st
 from training.attribute_labels import COLUMN, OUTPUTS, TEST_LABELS, TRAINING_LABELS, of_utkface, read_labels
@@ -125,10 +124,9 @@ def test_a_rare_label_must_beat_always_saying_no() -> None:
 @pytest.fixture(scope="module")
 def read_faces(shared_data, net) -> tuple[np.ndarray, np.ndarray]:
     """What AttrNet decides about 120 held-out photos, and the truth."""
-    seen = [(look(net, path), target) for path, target in held_out_faces(shared_data, 120)]
-    found = [(read[0], target) for read, target in seen if read is not None]
-    assert len(found) > 115
-    return decide(np.stack([r for r, _ in found]), net.outputs), np.stack([t for _, t in found])
+    seen = look_at(held_out_faces(shared_data, 120))
+    assert len(seen["crops"]) > 115
+    return decide(net.read_all(seen["crops"]), net.outputs), seen["truth"]
 
 
 @pytest.mark.parametrize(("label", "least"), [("female", 0.8)])

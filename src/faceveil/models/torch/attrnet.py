@@ -79,11 +79,16 @@ class AttrNet(nn.Module):
     def load(self, path: Path) -> None:
         """Take the weights of a file that `save` wrote."""
         with np.load(path) as stored:
-            names = set(self.state_dict()) & set(stored)
-            found = {name: torch.from_numpy(stored[name].astype(np.float32)) for name in names}
-        missing, _ = self.load_state_dict(found, strict=False)
-        if lost := [name for name in missing if not name.endswith("num_batches_tracked")]:
-            raise UsageError(f"{path} has no {lost[0]}: it is of another trunk.")
+            arrays = {name: stored[name] for name in stored}
+        found = {}
+        for name, mine in self.state_dict().items():
+            if name in arrays and arrays[name].shape == mine.shape:
+                found[name] = torch.from_numpy(arrays[name].astype(np.float32))
+            elif not name.endswith("num_batches_tracked"):
+                raise UsageError(
+                    f"{path} has no {name} {tuple(mine.shape)}: it is of another trunk or labels."
+                )
+        self.load_state_dict(found, strict=False)
 
     def save(self, path: Path, outputs: Sequence[Output]) -> None:
         """Write what `models/attrnet.py` reads, in half precision."""
