@@ -234,10 +234,10 @@ def test_main_faces_and_those_beside_them_are_two_groups(cache_file, tmp_path):
     options = Options(subjects=str(table), cache=cache_file, recognizers=(JUDGE,), **FAST)
     found = evaluate(before, after, options)
     assert {(row.group, row.people, row.found.value) for row in found.groups} == {
-        ("main", 10, 0.0),
-        ("beside it", 10, 1.0),
+        ("main faces", 10, 0.0),
+        ("faces beside", 10, 1.0),
     }
-    assert any("beside it are re-identified more often than main" in text for text in found.warnings)
+    assert any("faces beside are re-identified more often than main faces" in text for text in found.warnings)
     assert len([one for one in found.exposed if one.unchanged and one.face == 2]) == 10
 
 

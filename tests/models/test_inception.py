@@ -6,18 +6,23 @@ torch-fidelity asks for torchvision, which its network does not need: its files 
 
 import ast
 import importlib
+import json
 import subprocess
 import sys
 import types
 import zipfile
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
-from faceveil.errors import UnsafePickle, WeightsError
+from faceveil.cli import app
+from faceveil.errors import UnsafePickle, UsageError, WeightsError
 from faceveil.evaluation.fidelity import frechet
 from faceveil.models.inception import inception_features, read_inception, resized
+from faceveil.photos import read_photo
 
 torch = pytest.importorskip("torch")
 
@@ -141,3 +146,39 @@ def test_weights_that_lack_a_layer_are_refused_by_its_name(oracle, tmp_path):
     torch.save(table, path)
     with pytest.raises(WeightsError, match=r"Mixed_6b\.branch7x7_2"):
         inception_features(path, np.zeros((299, 299, 3), np.uint8))
+
+
+def test_evaluate_gives_the_inception_fid_only_with_its_weights(oracle, examples, tmp_path):
+    """On two portraits and their mirror images, with random weights: the figure is that of the features."""
+    before, after = tmp_path / "before", tmp_path / "after"
+    for name in ("portrait-1", "portrait-2"):
+        pixels = read_photo(examples / f"{name}.jpg").pixels
+        for folder, picture in ((before, pixels), (after, pixels[:, ::-1])):
+            folder.mkdir(exist_ok=True)
+            cv2.imwrite(str(folder / f"{name}.png"), np.ascontiguousarray(picture[..., ::-1]))
+    call = ["evaluate", str(before), str(after), "--recognizer", "mobilefacenet.facesdk", "--no-restoration"]
+    call += ["--report", str(tmp_path / "page.html"), "--json", str(tmp_path / "found.json")]
+    done = CliRunner().invoke(app, [*call, "--inception", str(oracle[1])])
+    assert done.exit_code == 0, done.output
+    found = json.loads((tmp_path / "found.json").read_text())
+    rows = [
+        np.stack(
+            [inception_features(oracle[1], read_photo(file).pixels) for file in sorted(folder.iterdir())]
+        )
+        for folder in (before, after)
+    ]
+    assert found["utility"]["fid_inception"] == pytest.approx(frechet(*np.float64(rows)), rel=1e-4)
+    assert found["utility"]["fid_inception_faces"] > 0
+    assert len(found["parameters"]["inception_sha256"]) == 64
+    assert "FID (Inception) of the photos" in (tmp_path / "page.html").read_text()
+    assert any("FID of 2 photos is too high by chance" in text for text in found["warnings"])
+    assert CliRunner().invoke(app, call).exit_code == 0
+    assert json.loads((tmp_path / "found.json").read_text())["utility"]["fid_inception"] is None
+    assert "FID (Inception)" not in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize(("more", "said"), [(["--no-utility"], "no-utility"), ([], "not a file")])
+def test_inception_weights_are_asked_for_before_the_work(examples, tmp_path, more, said):
+    call = ["evaluate", str(examples), str(examples), "--inception", str(tmp_path / "absent.pth"), *more]
+    done = CliRunner().invoke(app, call)
+    assert isinstance(done.exception, UsageError) and said in str(done.exception)

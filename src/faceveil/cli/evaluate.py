@@ -99,7 +99,7 @@ def _print(results: "Results") -> None:
     unchanged = [one.where for one in results.exposed if one.unchanged]
     if unchanged:
         named = ", ".join(unchanged[:5]) + (" …" if len(unchanged) > 5 else "")
-        print(f"{len(unchanged)} released faces are still the original ones: {named}")
+        print(f"Released faces that are still the original ones: {len(unchanged)}, in {named}")
     print(
         f"{results.people} people, {results.faces} faces, {results.released} released photos. "
         f"The worst attack: {results.worst.sentence}."

@@ -70,7 +70,7 @@ def _hits(
 def _places(looks: Looks) -> dict[str, list[str | None]]:
     if all(look.number == 1 for look in looks.looks):
         return {}
-    return {"face": ["main" if look.number == 1 else "beside it" for look in looks.looks]}
+    return {"place": ["main faces" if look.number == 1 else "faces beside" for look in looks.looks]}
 
 
 def _from_table(looks: Looks, path: Path) -> dict[str, list[str | None]]:
@@ -86,7 +86,7 @@ def group_warnings(rates: Sequence[GroupRates]) -> list[str]:
     for figure, words in (
         ("found", "re-identified"),
         ("missed", "missed by the detector"),
-        ("attribute_loss", "changed"),
+        ("attribute_loss", "changed in age or gender"),
     ):
         for attribute in dict.fromkeys(row.attribute for row in rates):
             rows = [row for row in rates if row.attribute == attribute and getattr(row, figure).people]

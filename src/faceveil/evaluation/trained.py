@@ -1,7 +1,9 @@
 """The trained parrot: the attacker runs the method on faces of its own and learns what it does to features.
 
-From pairs (embedding of the released face, embedding of the original) a ridge regression learns the map back;
-its strength is chosen on held-out people. Released faces are then mapped before they are looked up.
+From pairs (embedding of the released face, embedding of the original) a ridge regression learns what to add to the
+first to come to the second; its strength is chosen on held-out people. So with few faces to learn from it changes
+little, and the attack is hardly weaker than one without training. Released faces are then mapped before they are
+looked up.
 """
 
 import shlex
@@ -14,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faceveil.errors import UsageError
-from faceveil.evaluation.acquire import Looks, look_at_all
+from faceveil.evaluation.acquire import Looks, View, look_at_all
 from faceveil.evaluation.attackers import Attacker
 from faceveil.evaluation.cache import Cache
 from faceveil.evaluation.people import pair_photos
@@ -60,20 +62,21 @@ def learn_maps(
 
 def learn_map(looks: Looks, attacker: Attacker) -> Map:
     """The map of one recogniser; where too few faces were acquired, it changes nothing."""
-    both = [
-        (look.vectors["anonymised", attacker.id], look.vectors["original", attacker.id])
-        for look in looks.looks
-        if ("anonymised", attacker.id) in look.vectors and ("original", attacker.id) in look.vectors
-    ]
-    if len(both) < FEWEST:
+    views: list[tuple[View, str]] = [("original", attacker.id), ("anonymised", attacker.id)]
+    both = [row for row, look in enumerate(looks.looks) if all(view in look.vectors for view in views)]
+    people, person = np.unique(looks.pairs.person_index[both], return_inverse=True)
+    if len(both) < FEWEST or len(people) < 2:
         return lambda rows: rows
-    released, originals = (np.array(column, np.float64) for column in zip(*both, strict=True))
-    fold = np.arange(len(both)) % 4 == 0
+    originals, released = (
+        np.array([looks.looks[row].vectors[view] for row in both], np.float64) for view in views
+    )
+    missing = originals - released
+    held = person % 4 == 0
     errors = {
-        strength: _error(_ridge(released[~fold], originals[~fold], strength), released[fold], originals[fold])
+        strength: _error(_ridge(released[~held], missing[~held], strength), released[held], missing[held])
         for strength in STRENGTHS
     }
-    weights = _ridge(released, originals, min(errors, key=lambda strength: errors[strength]))
+    weights = _ridge(released, missing, min(errors, key=lambda strength: errors[strength]))
     return lambda rows: _apply(weights, rows, unit=not attacker.euclidean)
 
 
@@ -89,7 +92,7 @@ def _error(weights: NDArray[np.float64], x: NDArray[np.float64], y: NDArray[np.f
 
 
 def _apply(weights: NDArray[np.float64], rows: Rows, *, unit: bool) -> Rows:
-    mapped = np.hstack([rows, np.ones((len(rows), 1))]) @ weights
+    mapped = rows + np.hstack([rows, np.ones((len(rows), 1))]) @ weights
     if unit:
         mapped = mapped / np.maximum(np.linalg.norm(mapped, axis=1, keepdims=True), 1e-12)
     return np.asarray(mapped, np.float32)

@@ -112,7 +112,7 @@ def _read(image: Image, face: Face) -> NDArray[np.float32]:
 
 @dataclass(frozen=True, eq=False)
 class Kept:
-    """Per photo: whether gender and expression were kept, and whether that is known (a face in the original)."""
+    """Per face: whether age (to ten years) and gender were kept, and whether that is known."""
 
     kept: NDArray[np.bool_]
     known: NDArray[np.bool_]

@@ -22,9 +22,18 @@ MEANING = {
     "naive": "released photos are looked up among the originals",
     "reverse": "originals are looked up among the released photos",
     "parrot": "released photos are looked up among other released photos",
-    "restored": "naive, after undoing blur and pixels; the face is cut out by hand",
-    "trained": "naive, after training on the method's own output",
-    "unprotected": "originals among other originals: what the recogniser can do",
+    "restored": "blur and pixels are undone where possible, then released photos are looked up among the originals",
+    "trained": "after training on the method's own output, released photos are looked up among the originals",
+    "unprotected": "originals are looked up among other originals: what the recogniser can do",
+}
+TERMS = {
+    "found": "people whose own name comes first, each person weighing the same",
+    "mean rank": "where the own name stands in the list, on average",
+    "EER": "equal error rate: the recogniser errs as often by taking strangers for one person as by missing people; "
+    "50 is a guess",
+    "AUC": "area under the curve: 1 tells people apart without error, 0.5 is a guess",
+    "FMR, FNMR": "false match and false non-match rate at the recogniser's own threshold, of comparisons made",
+    "FTA, FTE": "failure to acquire (no face in a photo that is looked up) and to enrol (in no photo of a person)",
 }
 UTILITY = (
     ("face_still_found", "a face is still found", "higher is more useful"),
@@ -78,14 +87,15 @@ def _head(results: Results, verdict: Verdict | None) -> str:
     state = "" if verdict is None else "passed" if verdict.passed else "failed"
     title = {"": "The worst attack", "passed": "Passed", "failed": "Failed"}[state]
     said = verdict.sentence if verdict else worst.sentence
+    bare = sum(one.unchanged for one in results.exposed)
     numbers = (
         (
             f"{100 * worst.found.value:.1f} %",
-            f"of people found; at most {100 * worst.found.high:.1f} % (95 %)",
+            f"of people found by the worst attack; at most {100 * worst.found.high:.1f} %, 95 % sure",
         ),
         (f"{100 * worst.chance:.2g} %", f"a guess among {worst.gallery_people:,} people"),
         (f"{results.people:,}", f"people, {results.faces:,} faces, {results.photos:,} photos"),
-        (f"{sum(one.unchanged for one in results.exposed):,}", "released faces are still the original ones"),
+        (f"{bare:,}", f"released {'face is' if bare == 1 else 'faces are'} still the original"),
     )
     cards = "".join(
         f"<div><b>{escape(value)}</b><span>{escape(text)}</span></div>" for value, text in numbers
@@ -93,7 +103,8 @@ def _head(results: Results, verdict: Verdict | None) -> str:
     warnings = "".join(f"<li>{escape(text)}</li>" for text in results.warnings)
     return (
         f"<header><p class='kind'>faceveil evaluation</p><h1>{escape(_names(results))}</h1></header>"
-        f"<section class='verdict {state}'><h2>{title}</h2><p>{escape(_sentence(said))}</p></section>"
+        f"<section class='verdict {state}'><h2>{title}</h2><p>{escape(_sentence(said))}</p>"
+        f"<p class='note'>{escape(_in_words(results))}</p></section>"
         f"<section class='numbers'>{cards}</section>"
         + (f"<section class='warnings'><h2>Warnings</h2><ul>{warnings}</ul></section>" if warnings else "")
     )
@@ -101,7 +112,17 @@ def _head(results: Results, verdict: Verdict | None) -> str:
 
 def _names(results: Results) -> str:
     released, originals = (Path(name).name or name for name in (results.anonymised, results.originals))
-    return f"{released} against {originals}"
+    return f"The release “{released}”, judged against the originals “{originals}”"
+
+
+def _in_words(results: Results) -> str:
+    """The headline for someone who has never seen a biometric figure."""
+    worst = results.worst
+    many = round(100 * worst.found.value)
+    return (
+        f"In this attack ({worst.attack}) {MEANING[worst.attack]}. Of 100 people like these it would find about "
+        f"{many}, by guessing {100 * worst.chance:.2g}. The range in brackets holds with 95 % confidence."
+    )
 
 
 def _sentence(text: str) -> str:
@@ -109,20 +130,22 @@ def _sentence(text: str) -> str:
 
 
 def _attacks(results: Results) -> str:
-    head = ("attack", "recogniser", "found at rank 1", "mean rank", "EER", "AUC", "FMR", "FNMR", "FTA", "FTE")
+    head = ("attack", "recogniser", "found", "mean rank", "EER", "AUC", "FMR", "FNMR", "FTA", "FTE")
     rows = [_attack_row(one, one is results.worst) for one in results.attacks]
     rows += [_attack_row(one, False) for one in results.baseline]
     used = {
         name: MEANING[name]
         for name in dict.fromkeys(one.attack for one in (*results.attacks, *results.baseline))
     }
-    notes = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in used.items())
+    notes = "".join(
+        f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in (used | TERMS).items()
+    )
     took_part = any(one.used_by_method for one in results.attacks)
     return (
         "<section><h2>Attacks</h2>" + table(head, rows) + f"<dl class='notes'>{notes}</dl>"
         "<p class='note'>Rates in per cent with 95 % intervals by person. A photo in which no face is acquired is "
-        "not found and never matches. FMR and FNMR at the recogniser's own threshold, over comparisons that took "
-        "place; EER and AUC with failures counted. ° fewer than 30 events: only roughly known (Doddington)."
+        "not found and never matches; EER and AUC count such failures. ° fewer than 30 events: only roughly known "
+        "(Doddington)."
         + (" † took part in making the result: not counted alone." if took_part else "")
         + "</p></section>"
     )
@@ -212,7 +235,7 @@ def _exposed(results: Results) -> str:
     return (
         f"<section><h2>Faces that give themselves away: {len(results.exposed):,}</h2>"
         "<p class='note'>Taken for their own original at a false-match rate of 0.1 %.</p>"
-        + table(("photo", "person", "recognisers", ""), rows) + rest + "</section>"
+        + table(("photo", "person", "seen by", ""), rows) + rest + "</section>"
     )  # fmt: skip
 
 
@@ -344,6 +367,12 @@ def _not_covered(results: Results) -> str:
     return f"<section><h2>Not covered</h2><p>{text}</p><ul>{items}</ul></section>"
 
 
+def _words(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {inner}" for name, inner in value.items())
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
 def _parameters(results: Results) -> str:
     pairs = {
         "originals": results.originals, "released": results.anonymised, "faceveil": results.version,
@@ -351,7 +380,7 @@ def _parameters(results: Results) -> str:
         "originals without a face found": f"{results.not_found_in_original:,}",
         "originals with several faces": f"{results.several_faces:,}",
         "faces": f"{results.faces:,}; {results.small_faces:,} more are too small to count",
-        **{key: str(value) for key, value in results.parameters.items()},
+        **{key.replace("_", " "): _words(value) for key, value in results.parameters.items()},
         "seconds": ", ".join(f"{name} {value:g}" for name, value in results.seconds.items()),
     }  # fmt: skip
     rows = "".join(f"<dt>{escape(key)}</dt><dd>{escape(str(value))}</dd>" for key, value in pairs.items())
