@@ -39,7 +39,9 @@ STRANGERS = 400
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pairs", type=int, default=100)
-    parser.add_argument("--methods", default="unprocessed,slight blur,stranger,reconstruction,blur,pixelate,styleid")
+    parser.add_argument(
+        "--methods", default="unprocessed,slight blur,stranger,reconstruction,blur,pixelate,styleid"
+    )
     parser.add_argument("--hold-out", default="")
     parser.add_argument("--privacy", default=None)
     parser.add_argument("--json", type=Path)
@@ -63,7 +65,9 @@ def main() -> None:
             sheet(second, outputs, options.sheet.with_stem(f"{options.sheet.stem}-{name.replace(' ', '-')}"))
     print_table(results, held)
     if options.json:
-        options.json.write_text(json.dumps({"pairs": len(pairs), "held_out": held, **results}, indent=2) + "\n")
+        options.json.write_text(
+            json.dumps({"pairs": len(pairs), "held_out": held, **results}, indent=2) + "\n"
+        )
 
 
 class Subject:
@@ -112,7 +116,9 @@ def make(name: str, root: Path, options: argparse.Namespace, held: tuple[str, ..
         assert isinstance(chosen, FaceMethod)
         if held and hasattr(chosen, "recognizers"):
             chosen = replace(chosen, recognizers=tuple(r for r in RECOGNIZERS if r not in held))
-        return lambda number, subject: chosen.protect(subject.image, subject.face, np.random.default_rng(number))[0]
+        return lambda number, subject: chosen.protect(
+            subject.image, subject.face, np.random.default_rng(number)
+        )[0]
     return {
         "unprocessed": lambda number, subject: subject.image,
         "slight blur": lambda number, subject: cv2.GaussianBlur(subject.image, (0, 0), 1.0),
@@ -129,7 +135,12 @@ def reconstruct(subject: Subject) -> np.ndarray:
     place = align_ffhq(subject.face, 256)
     crop = place.crop(subject.image)
     render = Generator().render(Encoder().encode(crop[None]), 256)[0]
-    return paste(subject.image, render, place, face_mask(crop, with_forehead(place.points_to_crop(subject.face.mesh[:, :2]))))
+    return paste(
+        subject.image,
+        render,
+        place,
+        face_mask(crop, with_forehead(place.points_to_crop(subject.face.mesh[:, :2]))),
+    )
 
 
 _strangers: list[Subject] = []
@@ -158,7 +169,11 @@ def judge(first: list[Subject], second: list[Subject], outputs: list[np.ndarray]
     covered = [is_covered(outputs[i], second[i].face) for i in rows]
     kept = [i for i in rows if faces[i] is not None and not is_covered(outputs[i], second[i].face)]
     after = {i: read(outputs[i], with_mesh(outputs[i], [faces[i]])[0]) for i in kept}
-    result: dict[str, object] = {"faces": len(rows), "covered": float(np.mean(covered)), "found": len(kept) / len(rows)}
+    result: dict[str, object] = {
+        "faces": len(rows),
+        "covered": float(np.mean(covered)),
+        "found": len(kept) / len(rows),
+    }
     if len(kept) < 3:
         return result
     before = {i: second[i].read for i in kept}
@@ -197,7 +212,10 @@ def privacy(judge_: object, probe: np.ndarray, gallery: np.ndarray, source: np.n
     to_source = judge_.distance(probe, source)
     rank = (every < same[:, None]).sum(axis=1) / (len(every) - 1)
     limits = np.sort(np.concatenate([same, different]))
-    accuracy = max(0.5 * (np.mean(same < limit) + np.mean(different >= limit)) for limit in limits[:: max(1, len(limits) // 500)])
+    accuracy = max(
+        0.5 * (np.mean(same < limit) + np.mean(different >= limit))
+        for limit in limits[:: max(1, len(limits) // 500)]
+    )
     return {
         "auc": round(float(auc), 3), "accuracy": round(float(accuracy), 3), "rank": round(float(rank.mean()), 3),
         "to_source": round(float(to_source.mean()), 3), "spread": round(float(to_source.std()), 3),
@@ -213,7 +231,9 @@ def is_covered(image: np.ndarray, face: Face) -> bool:
     return bool((middle == 0).all(axis=2).mean() > BLACK)
 
 
-def sheet(second: list[Subject], outputs: list[np.ndarray], path: Path, columns: int = 8, side: int = 112) -> None:
+def sheet(
+    second: list[Subject], outputs: list[np.ndarray], path: Path, columns: int = 8, side: int = 112
+) -> None:
     tiles = []
     for subject, output in zip(second, outputs, strict=True):
         if subject.face is not None:

@@ -65,6 +65,8 @@ def _hair(source: Image, mesh: Floats) -> Mask:
     above = np.clip((brow - depth) / (0.04 * height), 0, 1)
     unlike = (1 - skin_likeness(source, mesh)).astype(np.float32)
     size = max(3, round(0.02 * side)) | 1
-    unlike = cv2.morphologyEx(unlike, cv2.MORPH_OPEN, np.ones((size, size), np.uint8))  # moles and wrinkles go
+    unlike = cv2.morphologyEx(
+        unlike, cv2.MORPH_OPEN, np.ones((size, size), np.uint8)
+    )  # moles and wrinkles go
     unlike = cv2.GaussianBlur(unlike, (0, 0), max(0.8, 0.008 * side))
     return np.rint(np.clip(above * unlike, 0, 1) * 255).astype(np.uint8)

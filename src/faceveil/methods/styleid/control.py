@@ -59,7 +59,9 @@ def control() -> Control:
         moves = stored["moves"].astype(np.float32)
         identity = {
             name: (slopes.astype(np.float32), mean.astype(np.float32))
-            for name, slopes, mean in zip(RECOGNIZERS, stored["identity"], stored["identity_mean"], strict=True)
+            for name, slopes, mean in zip(
+                RECOGNIZERS, stored["identity"], stored["identity_mean"], strict=True
+            )
         }
         mesh = stored["mesh"].astype(np.float64)
         return Control(moves, stored["mean"], stored["deviation"], mesh, identity)

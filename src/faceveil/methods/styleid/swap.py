@@ -1,7 +1,4 @@
-"""Swap one face: measure the source, choose a target that suits it, and render that in its place.
-
-The target is moved to the source's pose and expression, fitted into its outline and put under its light.
-"""
+"""Swap one face: measure the source, choose a target that suits it, move it to the source's pose, fit it in."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -25,9 +22,9 @@ from faceveil.models.mobilestylegan import SIZES
 from faceveil.models.recognizers import recognizer
 
 PREVIEW = 128  # px of the render on which pose and expression are measured and corrected
-SUITABLE, FURTHEST = 48, 12  # targets that suit best, and how many of them the random draw is made from
+SUITABLE, FURTHEST = 32, 10  # targets that suit best, and how many of them the random draw is made from
 CORRECTION = 0.8  # of what the preview is off; directions are not quite independent
-PUSH = 4.0  # whitened units away from the source
+PUSH, PUSH_MORE = 3.0, 0.8  # whitened units away from the source, and more with each further try
 # How far each trait may be moved at first and after the preview, in deviations: age and smile read too coarsely.
 FIRST = np.array([2.0] * 8 + [0.7, 1.0])
 SECOND = np.array([1.0] * 8 + [0.2, 0.3])
@@ -47,6 +44,15 @@ class Source:
     person: Person
     embeddings: dict[str, Floats]
     corner_xy: tuple[int, int]  # of the part in the photo
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A new face in the source's crop, where it replaces the old one, and its mesh there."""
+
+    crop: Image
+    mask: Mask
+    mesh: Floats
 
 
 def look_at(image: Image, face: Face, recognizers: tuple[str, ...]) -> Source | None:
@@ -86,9 +92,20 @@ def choose(source: Source, rng: np.random.Generator, count: int) -> list[int]:
     return [int(i) for i in rng.permutation(furthest)[:count]]
 
 
-def replacement(source: Source, target: int) -> tuple[Image, Mask]:
-    """The target's face in the source's place: the crop and its mask."""
-    crop = moved_render(source, target)
+def moved_render(source: Source, target: int, push: float = PUSH) -> Image:
+    """The target in the source's pose, expression and age, after one look at a small render."""
+    wanted, targets = source.person.traits, pool()
+    wplus = as_wplus(targets.w[target][None])[0]
+    wplus = control().pushed(wplus, source.embeddings, push)
+    wplus = control().moved(wplus, wanted - targets.traits(target), FIRST)
+    preview = generator().render(wplus[None], PREVIEW)[0]
+    off = wanted - traits(preview, face_in_crop(preview))
+    wplus = control().moved(wplus, CORRECTION * off, SECOND)
+    return generator().render(wplus[None], source.alignment.size)[0]
+
+
+def fitted(source: Source, crop: Image) -> Fitted:
+    """A rendered face laid into the source's outline, under its light, with a seam nobody sees."""
     face = face_in_crop(crop)
     assert face.mesh is not None
     points = source.alignment.points_to_crop(source.face.points)
@@ -96,19 +113,7 @@ def replacement(source: Source, target: int) -> tuple[Image, Mask]:
     onto = fitted_mesh(mesh, source.mesh, (face.points, points))
     lit = relit(warp(crop, mesh, onto), onto, source.crop, source.mesh)
     mask = face_mask(source.crop, source.mesh)
-    return seamless(lit, source.crop, source.mesh, mask), mask
-
-
-def moved_render(source: Source, target: int) -> Image:
-    """The target in the source's pose, expression and age, after one look at a small render."""
-    wanted, targets = source.person.traits, pool()
-    wplus = as_wplus(targets.w[target][None])[0]
-    wplus = control().pushed(wplus, source.embeddings, PUSH)
-    wplus = control().moved(wplus, wanted - targets.traits(target), FIRST)
-    preview = _generator().render(wplus[None], PREVIEW)[0]
-    off = wanted - traits(preview, face_in_crop(preview))
-    wplus = control().moved(wplus, CORRECTION * off, SECOND)
-    return _generator().render(wplus[None], source.alignment.size)[0]
+    return Fitted(seamless(lit, source.crop, source.mesh, mask), mask, onto)
 
 
 def _surroundings(image: Image, face: Face) -> tuple[Image, tuple[int, int]]:
@@ -126,5 +131,5 @@ def _render_size(side: float) -> int:
 
 
 @cache
-def _generator() -> Generator:
+def generator() -> Generator:
     return Generator()

@@ -21,7 +21,7 @@ EMBEDDING_STEPS = 127.0  # embeddings are stored as bytes of the largest value
 
 # What one unit of unlikeness is: looks in the order of looks.NAMES, which can be moved, and what can less.
 LOOKS_UNIT = np.array([10.0, 8.0, 0.07, 0.07, 0.025, 0.015, 0.07, 0.07])
-AGE_UNIT, SKIN_UNIT, EXPRESSION_UNIT, SHADE_UNIT = 4.0, 10.0, 0.3, 0.1
+AGE_UNIT, SKIN_UNIT, EXPRESSION_UNIT, SHADE_UNIT = 4.0, 6.0, 0.3, 0.1
 
 
 @dataclass(frozen=True, eq=False)
