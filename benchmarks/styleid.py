@@ -102,7 +102,8 @@ def read(image: np.ndarray, face: Face) -> dict[str, object]:
     return {
         "embeddings": embeddings(image, face, list(RECOGNIZERS)),
         "age": seen.age, "female": seen.female, "expression": int(seen.expression.argmax()),
-        "pose": np.array([head.yaw, head.pitch, head.roll]), "looks": looks(image, face), "skin": skin_angle(image, face),
+        "pose": np.array([head.yaw, head.pitch, head.roll]), "looks": looks(image, face),
+        "skin": skin_angle(image, face),
     }  # fmt: skip
 
 
@@ -169,11 +170,8 @@ def judge(first: list[Subject], second: list[Subject], outputs: list[np.ndarray]
     covered = [is_covered(outputs[i], second[i].face) for i in rows]
     kept = [i for i in rows if faces[i] is not None and not is_covered(outputs[i], second[i].face)]
     after = {i: read(outputs[i], with_mesh(outputs[i], [faces[i]])[0]) for i in kept}
-    result: dict[str, object] = {
-        "faces": len(rows),
-        "covered": float(np.mean(covered)),
-        "found": len(kept) / len(rows),
-    }
+    share = len(kept) / len(rows)
+    result: dict[str, object] = {"faces": len(rows), "covered": float(np.mean(covered)), "found": share}
     if len(kept) < 3:
         return result
     before = {i: second[i].read for i in kept}
@@ -211,11 +209,8 @@ def privacy(judge_: object, probe: np.ndarray, gallery: np.ndarray, source: np.n
     auc = np.mean(same[:, None] < different) + 0.5 * np.mean(same[:, None] == different)
     to_source = judge_.distance(probe, source)
     rank = (every < same[:, None]).sum(axis=1) / (len(every) - 1)
-    limits = np.sort(np.concatenate([same, different]))
-    accuracy = max(
-        0.5 * (np.mean(same < limit) + np.mean(different >= limit))
-        for limit in limits[:: max(1, len(limits) // 500)]
-    )
+    limits = np.quantile(np.concatenate([same, different]), np.linspace(0, 1, 500))
+    accuracy = max(0.5 * (np.mean(same < limit) + np.mean(different >= limit)) for limit in limits)
     return {
         "auc": round(float(auc), 3), "accuracy": round(float(accuracy), 3), "rank": round(float(rank.mean()), 3),
         "to_source": round(float(to_source.mean()), 3), "spread": round(float(to_source.std()), 3),
@@ -246,19 +241,26 @@ def sheet(
 
 def print_table(results: dict[str, dict], held: tuple[str, ...]) -> None:
     marks = {letter: letter + ("*" if name in held else "") for name, letter in LETTERS.items()}
-    print("\n| method | " + " | ".join(f"AUC {marks[x]}" for x in "ABC") + " | distance / strangers A, B, C | rank A |"
-          " gender | expression | age error | yaw, pitch, roll error | mouth, yaw, gaze r | covered | s |")  # fmt: skip
-    print("| --- " * 13 + "|")
+    heads = [
+        "method",
+        *(f"AUC {marks[x]}" for x in "ABC"),
+        "distance / strangers A, B, C",
+        "rank A",
+        "gender",
+    ]
+    heads += ["expression", "age error", "yaw, pitch, roll error", "mouth, yaw, gaze r", "covered", "s"]
+    print("\n| " + " | ".join(heads) + " |\n" + "| --- " * len(heads) + "|")
     for name, row in results.items():
         if "A" not in row:
             print(f"| {name} | no face is left to compare ({row['covered']:.0%} covered) |")
             continue
-        print(f"| {name} | " + " | ".join(f"{row[x]['auc']:.2f}" for x in "ABC") + " | "
-              + ", ".join(f"{row[x]['to_source']:.2f}/{row[x]['strangers']:.2f}" for x in "ABC")
-              + f" | {row['A']['rank']:.2f} | {row['gender_kept']:.2f} | {row['expression_kept']:.2f} | {row['age_error']:.1f} | "
-              + ", ".join(f"{v:.1f}" for v in row["pose_error"])
-              + f" | {row['mouth_correlation']:.2f}, {row['yaw_correlation']:.2f}, {row['gaze_correlation']:.2f} | "
-              f"{row['covered']:.2f} | {row['seconds']:.2f} |")  # fmt: skip
+        cells = [name, *(f"{row[x]['auc']:.2f}" for x in "ABC")]
+        cells.append(", ".join(f"{row[x]['to_source']:.2f}/{row[x]['strangers']:.2f}" for x in "ABC"))
+        cells += [f"{row['A']['rank']:.2f}", f"{row['gender_kept']:.2f}", f"{row['expression_kept']:.2f}"]
+        cells += [f"{row['age_error']:.1f}", ", ".join(f"{v:.1f}" for v in row["pose_error"])]
+        cells.append(", ".join(f"{row[f'{what}_correlation']:.2f}" for what in ("mouth", "yaw", "gaze")))
+        cells += [f"{row['covered']:.2f}", f"{row['seconds']:.2f}"]
+        print("| " + " | ".join(cells) + " |")
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ NATURAL = 0.85  # truncation up to which faces are taken
 MIXED = 5000  # faces up to this index are measured whatever they are
 LABELS = Path(__file__).with_name("target-labels.json")
 COORDINATES = 300
-# Where each is looked for in the upright crop of 128 px (rows, columns), the grid, and the score from which it counts.
+# Where each is looked for in the upright crop (rows, columns), the grid, and the score from which it counts.
 PLACES = {
     "glasses": (slice(48, 78), slice(26, 102), (19, 10), -0.5),
     "fringe": (slice(26, 56), slice(30, 98), (17, 8), -0.3),
@@ -108,7 +108,8 @@ def without_accessories(
         score = model.fit(x[known], yes[known]).decision_function(x)
         auc = roc_auc_score(yes[known], guess)
         print(
-            f"{name}: {yes.sum()} of {known.sum()} labelled, AUC {auc:.3f} in cross-validation, {(score > limit).sum()} left out"
+            f"{name}: {yes.sum()} of {known.sum()} labelled, AUC {auc:.3f} cross-validated, "
+            f"{(score > limit).sum()} left out"
         )
         kept &= score <= limit
     return kept

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from faceveil.cli import (
+    analyze,
     anonymize,
     certify,
     doctor,
@@ -38,6 +39,7 @@ app.add_typer(models.app, name="models")
 app.command("group")(group.group)
 app.command("leaks")(leaks.leaks)
 app.command("doctor")(doctor.doctor)
+app.add_typer(analyze.app, name="analyze")
 app.command("sample")(sample.sample)
 app.command("render")(render_latents.render)
 

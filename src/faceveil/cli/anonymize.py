@@ -19,6 +19,12 @@ def anonymize(
     method: Annotated[str, typer.Option(help="See 'faceveil methods'.")] = "blackout",
     strength: Annotated[int | None, typer.Option(help="What it means depends on the method.")] = None,
     shape: Annotated[str | None, typer.Option(help="Cover the 'box' or the 'face' shape.")] = None,
+    privacy: Annotated[str | None, typer.Option(help="styleid: low, medium or high.")] = None,
+    fallback: Annotated[
+        str | None, typer.Option(help="styleid: 'blackout' or 'refuse' a face whose check fails.")
+    ] = None,
+    layers: Annotated[str | None, typer.Option(help="styleid-layers: the slots to swap, as in 4-12.")] = None,
+    region: Annotated[str | None, typer.Option(help="styleid-mask: the region to begin with.")] = None,
     detector: Annotated[
         str, typer.Option(help="yunet, blazeface or haar; another one checks the result.")
     ] = "yunet",
@@ -46,7 +52,15 @@ def anonymize(
     from faceveil.pipeline import Settings, make_plan
 
     settings = Settings(
-        method=make_method(method, strength=strength, shape=shape),
+        method=make_method(
+            method,
+            strength=strength,
+            shape=shape,
+            privacy=privacy,
+            fallback=fallback,
+            layers=layers,
+            region=region,
+        ),
         detector=detector,
         thorough=thorough,
         keep=tuple(keep_metadata or ()),
