@@ -18,7 +18,7 @@ from faceveil.faces.regions import LIPS, OVAL
 from faceveil.methods.styleid.control import control
 
 FACE_OUTLINE = slice(468, 468 + len(OVAL))  # of a mesh with forehead
-RAISED = 0.09  # of the face's height
+RAISED = 0.03  # of the face's height
 BEND = 0.45  # of the face's half width: how far inwards the outline's bend reaches
 GRID = 40  # the warp is smooth, so it is solved on a coarse grid and enlarged
 UPPER_INNER = [191, 80, 81, 82, 13, 312, 311, 310, 415]
@@ -98,9 +98,8 @@ def warp(crop: Image, mesh: Floats, onto: Floats) -> Image:
     ticks = (np.arange(GRID) + 0.5) / GRID
     grid = np.stack(np.meshgrid(ticks, ticks), axis=-1).reshape(-1, 2)
     coarse = (spline(grid) * side).reshape(GRID, GRID, 2).astype(np.float32) - 0.5
-    maps = cv2.resize(coarse, (side, side), interpolation=cv2.INTER_CUBIC)
-    how = cv2.INTER_CUBIC
-    return np.asarray(cv2.remap(crop, maps, None, how, borderMode=cv2.BORDER_REFLECT), np.uint8)
+    x, y = cv2.split(cv2.resize(coarse, (side, side), interpolation=cv2.INTER_CUBIC))
+    return np.asarray(cv2.remap(crop, x, y, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REFLECT), np.uint8)
 
 
 def _with_opening_of(source: Floats, laid: Floats) -> Floats:

@@ -47,7 +47,7 @@ def swapped_render(source: Source, target: int, slots: slice) -> Image:
     crop = source.alignment.resized(ENCODER_SIZE).crop(source.image)
     wplus = Encoder().encode(crop[None])[0]
     wplus[slots] = pool().w[target]
-    return generator().render(wplus[None], source.alignment.size)[0]
+    return np.asarray(generator().render(wplus[None], source.alignment.size)[0])
 
 
 def search(pairs: int, seed: int, recognizers: Sequence[str], widths: Sequence[int] = WIDTHS) -> list[Window]:

@@ -72,7 +72,7 @@ def looks(image: Image, face: Face) -> Floats:
 def traits(image: Image, face: Face) -> Floats:
     """The ten numbers of TRAITS."""
     seen = attributes(image, face)
-    return np.r_[looks(image, face), seen.age, float(seen.expression[HAPPY])]
+    return np.append(looks(image, face), [seen.age, float(seen.expression[HAPPY])])
 
 
 def _in_head_frame(face: Face) -> Floats:
@@ -91,8 +91,8 @@ def _in_head_frame(face: Face) -> Floats:
 def lower_face_shade(crop: Image, mesh: Floats) -> float:
     """How much darker and paler lip, chin and jaw are than the cheeks: about 0.15 shaven, 0.35 with a beard."""
     side = crop.shape[0]
-    lab = cv2.cvtColor(crop.astype(np.float32) / 255, cv2.COLOR_RGB2LAB)
-    lab = cv2.GaussianBlur(lab, (0, 0), 0.012 * side)
+    lab = np.asarray(cv2.cvtColor(crop.astype(np.float32) / 255, cv2.COLOR_RGB2LAB), np.float32)
+    lab = np.asarray(cv2.GaussianBlur(lab, (0, 0), 0.012 * side), np.float32)
     lower, upper = (_median_colour(lab, mesh[vertices, :2]) for vertices in (LOWER_FACE, CHEEKS))
     darker = (upper[0] - lower[0]) / (upper[0] + 5)
     return float(darker + 0.01 * (upper[1:] - lower[1:]).sum())

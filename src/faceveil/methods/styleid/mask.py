@@ -31,9 +31,9 @@ def part_of(mask: Mask, region: str, source: Floats, target: Floats) -> Mask:
             hull = cv2.convexHull(np.rint(mesh[vertices]).astype(np.int32))
             cv2.fillConvexPoly(cut, hull, 255)
     size = 2 * max(1, round(GROW * side)) + 1
-    cut = cv2.dilate(cut, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (size, size)))
-    cut = cv2.GaussianBlur(cut, (0, 0), max(1.0, SOFT * side))
-    return np.minimum(mask, cut)
+    grown = cv2.dilate(cut, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (size, size)))
+    soft = cv2.GaussianBlur(grown, (0, 0), max(1.0, SOFT * side))
+    return np.asarray(np.minimum(mask, soft), np.uint8)
 
 
 def from_on(region: str) -> list[str]:

@@ -38,7 +38,7 @@ from faceveil.models.recognizers import RECOGNIZERS
 from faceveil.privacy import Guarantee
 
 # The distance to the source that is needed, in thresholds, and the smallest region that is replaced.
-PRIVACY = {"low": (1.0, "eyes-nose"), "medium": (1.05, "face"), "high": (1.2, "face")}
+PRIVACY = {"low": (1.0, "eyes-nose"), "medium": (1.02, "face"), "high": (1.2, "face")}
 FALLBACKS = ("blackout", "refuse")
 FEATHER = 0.045  # of the crop's side
 

@@ -33,11 +33,11 @@ def ia_scores(identity: Floats, attributes: Floats, alpha: float = ALPHA, beta: 
 
 def _scaled(values: Floats) -> Floats:
     low, high = float(np.min(values)), float(np.max(values))
-    return (values - low) / (high - low) if high > low else np.zeros_like(values)
+    return np.asarray((values - low) / (high - low)) if high > low else np.zeros_like(values)
 
 
 def _vector(seen: Attributes) -> Floats:
-    return np.r_[seen.age / 80, seen.female, seen.expression].astype(np.float64)
+    return np.append([seen.age / 80, seen.female], seen.expression)
 
 
 def _unit(embedding: NDArray[np.float32]) -> NDArray[np.float32]:
