@@ -24,6 +24,7 @@ def anonymize(
         str | None, typer.Option(help="styleid: 'blackout' or 'refuse' a face whose check fails.")
     ] = None,
     layers: Annotated[str | None, typer.Option(help="styleid-layers: the slots to swap, as in 4-12.")] = None,
+    channels: Annotated[int | None, typer.Option(help="styleid-channels: how many to swap.")] = None,
     region: Annotated[str | None, typer.Option(help="styleid-mask: the region to begin with.")] = None,
     detector: Annotated[
         str, typer.Option(help="yunet, blazeface or haar; another one checks the result.")
@@ -59,6 +60,7 @@ def anonymize(
             privacy=privacy,
             fallback=fallback,
             layers=layers,
+            channels=channels,
             region=region,
         ),
         detector=detector,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from faceveil.faces.attributes import Attributes, attributes
 from faceveil.faces.face import Image
@@ -29,6 +30,8 @@ RECOGNIZERS_OF_SEARCH = ("mobilenet.facelib", "mobilefacenet.facesdk")
 WIDTHS = (1, 2, 3, 4, 6, 9)
 TRUNCATION = 0.7
 ENCODER_SIZE = 256
+Part = tuple[slice, slice]  # slots and channels of a code
+WHOLE = slice(None)
 
 
 @dataclass(frozen=True)
@@ -42,37 +45,55 @@ class Window:
     score: float = 0.0
 
 
-def swapped_render(source: Source, target: int, slots: slice) -> Image:
-    """The source's encoded face with a target's code in these slots."""
+def encoded(source: Source) -> Floats:
+    """The source's code as the encoder reads it, 23 × 512."""
     crop = source.alignment.resized(ENCODER_SIZE).crop(source.image)
-    wplus = Encoder().encode(crop[None])[0]
-    wplus[slots] = pool().w[target]
+    return np.asarray(Encoder().encode(crop[None])[0])
+
+
+def swapped_render(source: Source, target: int, parts: Sequence[Part]) -> Image:
+    """The source's encoded face with a target's code in these parts."""
+    wplus = encoded(source)
+    for slots, channels in parts:
+        wplus[slots, channels] = pool().w[target][channels]
     return np.asarray(generator().render(wplus[None], source.alignment.size)[0])
 
 
 def search(pairs: int, seed: int, recognizers: Sequence[str], widths: Sequence[int] = WIDTHS) -> list[Window]:
     """All windows of these widths, scored on random pairs of generated faces: 0.2 s per window and pair."""
-    rng = np.random.default_rng(seed)
-    draw = generator().mapping(generator().sample_z(2 * pairs, rng))
-    codes = as_wplus(generator().truncate(draw, TRUNCATION))
     windows = [(first, width) for width in widths for first in range(SLOTS - width + 1)]
-    gaps = np.array([list(_gaps(codes[2 * i], codes[2 * i + 1], windows, recognizers)) for i in range(pairs)])
-    identity, kept = gaps.mean(axis=0).T
-    scores = ia_scores(identity, kept)
+    parts = [(slice(first, first + width), WHOLE) for first, width in windows]
+    identity, kept = swap_gaps(random_codes(pairs, seed), parts, recognizers)
     return [
         Window(*place, *(round(float(value), 4) for value in values))
-        for place, *values in zip(windows, identity, kept, scores, strict=True)
+        for place, *values in zip(windows, identity, kept, ia_scores(identity, kept), strict=True)
     ]
 
 
+def random_codes(pairs: int, seed: int) -> Floats:
+    """Codes of generated faces, pairs × 2 × 23 × 512."""
+    rng = np.random.default_rng(seed)
+    draw = generator().mapping(generator().sample_z(2 * pairs, rng))
+    codes = as_wplus(generator().truncate(draw, TRUNCATION))
+    return codes.reshape(pairs, 2, *codes.shape[1:])
+
+
+def swap_gaps(
+    codes: Floats, parts: Sequence[Part], recognizers: Sequence[str]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """For each part the mean distances of identity and attributes that swapping it makes."""
+    gaps = np.array([list(_gaps(*pair, parts, recognizers)) for pair in codes])
+    identity, kept = gaps.mean(axis=0).T
+    return identity, kept
+
+
 def _gaps(
-    source: Floats, target: Floats, windows: Sequence[tuple[int, int]], recognizers: Sequence[str]
+    source: Floats, target: Floats, parts: Sequence[Part], recognizers: Sequence[str]
 ) -> Iterator[tuple[float, float]]:
-    """For each window the distances of identity and attributes between the source and the swapped face."""
     before = _read(source, recognizers)
-    for first, width in windows:
+    for slots, channels in parts:
         mixed = source.copy()
-        mixed[first : first + width] = target[first : first + width]
+        mixed[slots, channels] = target[slots, channels]
         after = _read(mixed, recognizers)
         yield identity_distance(before[0], after[0]), attribute_distance(before[1], after[1])
 

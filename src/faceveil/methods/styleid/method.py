@@ -3,9 +3,10 @@
 A target is swapped in and checked; if the check fails the next target is tried, and at last the face is covered
 in black, or refused.
 
-    styleid         the default: a target moved to the source's pose, expression and light
-    styleid-layers  the source's own code with the identity slots of a target (section 3 of the paper)
-    styleid-mask    only as much of the face as the check needs: eyes, nose, mouth, all (section 5)
+    styleid           the default: a target moved to the source's pose, expression and light
+    styleid-layers    the source's own code with the identity slots of a target (section 3 of the paper)
+    styleid-channels  the best blocks of channels instead of whole slots (section 4)
+    styleid-mask      only as much of the face as the check needs: eyes, nose, mouth, all (section 5)
 """
 
 from collections.abc import Iterator
@@ -20,8 +21,9 @@ from faceveil.faces.face import Image
 from faceveil.faces.paste import paste, placed
 from faceveil.faces.regions import Mask
 from faceveil.methods.filters import FILTERS
+from faceveil.methods.styleid.channels import BLOCK, CHANNELS, SLOTS, best, read_table
 from faceveil.methods.styleid.check import check
-from faceveil.methods.styleid.layers import LAYERS, swapped_render
+from faceveil.methods.styleid.layers import LAYERS, WHOLE, swapped_render
 from faceveil.methods.styleid.mask import REGIONS, from_on, part_of
 from faceveil.methods.styleid.swap import (
     CARDS,
@@ -34,6 +36,7 @@ from faceveil.methods.styleid.swap import (
     look_at,
     moved_render,
 )
+from faceveil.models.mobilestylegan import STYLE_DIM
 from faceveil.models.recognizers import RECOGNIZERS
 from faceveil.privacy import Guarantee
 
@@ -137,7 +140,27 @@ class StyleIdLayers(StyleId):
 
     def faces(self, source: Source, target: int, number: int) -> Iterator[Fitted]:
         """One new face per target."""
-        yield fitted(source, swapped_render(source, target, window(self.layers)))
+        yield fitted(source, swapped_render(source, target, [(window(self.layers), WHOLE)]))
+
+
+@dataclass(frozen=True)
+class StyleIdChannels(StyleId):
+    """Swap the channels that hold most of the identity."""
+
+    options: ClassVar[tuple[str, ...]] = ("fallback", "channels")
+    id: str = "styleid-channels"
+    summary: str = "the channels of the face's code that hold its identity from another face"
+    channels: int = CHANNELS
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not BLOCK <= self.channels <= len(SLOTS) * STYLE_DIM:
+            most = len(SLOTS) * STYLE_DIM
+            raise UsageError(f"{self.id}: channels are {BLOCK} to {most}; {self.channels} is not.")
+
+    def faces(self, source: Source, target: int, number: int) -> Iterator[Fitted]:
+        """One new face per target."""
+        yield fitted(source, swapped_render(source, target, best(read_table(), self.channels)))
 
 
 @dataclass(frozen=True)
@@ -188,4 +211,4 @@ def _into(image: Image, source: Source, swapped: Image, where: Region) -> tuple[
     return out, Region(where.mask, where.left + left, where.top + top)
 
 
-STYLEID = {item.id: item for item in (StyleId(), StyleIdLayers(), StyleIdMask())}
+STYLEID = {item.id: item for item in (StyleId(), StyleIdLayers(), StyleIdChannels(), StyleIdMask())}
