@@ -97,7 +97,9 @@ def away(measures: dict[str, np.ndarray], latents: np.ndarray) -> tuple[np.ndarr
     whole = (measures["parts"] == 1) & np.abs(measures["emb"]).any(axis=(1, 2))
     x = w_space().whiten(latents[measures["index"][whole], 0].astype(np.float32), control.COORDINATES)
     y, _ = _outcomes({name: values[whole] for name, values in measures.items()})
-    odds = np.log(np.clip(measures["female"][whole], 0.01, 0.99) / np.clip(1 - measures["female"][whole], 0.01, 0.99))
+    odds = np.log(
+        np.clip(measures["female"][whole], 0.01, 0.99) / np.clip(1 - measures["female"][whole], 0.01, 0.99)
+    )
     y = np.column_stack([y, odds, measures["expression"][whole]])
     kept = np.linalg.qr(ridge(x, (y - y.mean(0)) / y.std(0)))[0]
     embeddings = measures["emb"][whole].transpose(1, 0, 2)

@@ -30,7 +30,7 @@ NATURAL = 0.85  # truncation up to which faces are taken
 MIXED = 5000  # faces up to this index are measured whatever they are
 LABELS = Path(__file__).with_name("target-labels.json")
 COORDINATES = 300
-# Where each is looked for in the upright crop of 128 px (rows, columns), the grid, and the score from which it counts.
+# Where each is looked for in the upright crop (rows, columns), the grid, and the score from which it counts.
 PLACES = {
     "glasses": (slice(48, 78), slice(26, 102), (19, 10), -0.5),
     "fringe": (slice(26, 56), slice(30, 98), (17, 8), -0.3),
@@ -83,14 +83,22 @@ def measure(images: np.ndarray, indices: np.ndarray) -> dict[str, np.ndarray]:
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
-def without_accessories(images: np.ndarray, faces: dict[str, np.ndarray], coordinates: np.ndarray) -> np.ndarray:
+def without_accessories(
+    images: np.ndarray, faces: dict[str, np.ndarray], coordinates: np.ndarray
+) -> np.ndarray:
     """Which faces have neither glasses nor hat nor fringe."""
     labels = json.loads(LABELS.read_text())
     lab = upright(images, faces)
     kept = np.ones(len(lab), bool)
     for name, (rows, columns, grid, limit) in PLACES.items():
-        part = edges(lab) if name == "glasses" else lab - np.median(lab[:, 70:80, 40:52], axis=(1, 2), keepdims=True)
-        cells = np.stack([cv2.resize(one[rows, columns], grid, interpolation=cv2.INTER_AREA).ravel() for one in part])
+        part = (
+            edges(lab)
+            if name == "glasses"
+            else lab - np.median(lab[:, 70:80, 40:52], axis=(1, 2), keepdims=True)
+        )
+        cells = np.stack(
+            [cv2.resize(one[rows, columns], grid, interpolation=cv2.INTER_AREA).ravel() for one in part]
+        )
         cells = PCA(40, random_state=0).fit_transform(StandardScaler().fit_transform(cells))
         x = StandardScaler().fit_transform(np.hstack([cells, coordinates[:, :60]]))
         yes, no = (np.isin(faces["index"], labels[name][answer]) for answer in ("yes", "no"))
@@ -99,7 +107,10 @@ def without_accessories(images: np.ndarray, faces: dict[str, np.ndarray], coordi
         guess = cross_val_predict(model, x[known], yes[known], cv=8, method="decision_function")
         score = model.fit(x[known], yes[known]).decision_function(x)
         auc = roc_auc_score(yes[known], guess)
-        print(f"{name}: {yes.sum()} of {known.sum()} labelled, AUC {auc:.3f} in cross-validation, {(score > limit).sum()} left out")
+        print(
+            f"{name}: {yes.sum()} of {known.sum()} labelled, AUC {auc:.3f} cross-validated, "
+            f"{(score > limit).sum()} left out"
+        )
         kept &= score <= limit
     return kept
 

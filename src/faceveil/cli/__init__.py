@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from faceveil.cli import (
+    analyze,
     anonymize,
     attributes,
     certify,
@@ -45,6 +46,7 @@ app.command("leaks")(leaks.leaks)
 app.command("attributes")(attributes.attributes)
 app.command("doctor")(doctor.doctor)
 app.command("tune")(tune.tune)
+app.add_typer(analyze.app, name="analyze")
 app.command("sample")(sample.sample)
 app.command("encode")(encode.encode)
 app.command("render")(render_latents.render)

@@ -39,6 +39,13 @@ def anonymize(
     recognizer: Annotated[str | None, typer.Option(help="Whose embedding groups are formed by.")] = None,
     strength: Annotated[int | None, typer.Option(help="What it means depends on the method.")] = None,
     shape: Annotated[str | None, typer.Option(help="Cover the 'box' or the 'face' shape.")] = None,
+    privacy: Annotated[str | None, typer.Option(help="styleid: low, medium or high.")] = None,
+    fallback: Annotated[
+        str | None, typer.Option(help="styleid: 'blackout' or 'refuse' a face whose check fails.")
+    ] = None,
+    layers: Annotated[str | None, typer.Option(help="styleid-layers: the slots to swap, as in 4-12.")] = None,
+    channels: Annotated[int | None, typer.Option(help="styleid-channels: how many to swap.")] = None,
+    region: Annotated[str | None, typer.Option(help="styleid-mask: the region to begin with.")] = None,
     detector: Annotated[
         str, typer.Option(help="yunet, blazeface or haar; another one checks the result.")
     ] = "yunet",
@@ -73,6 +80,7 @@ def anonymize(
         method=make_method(
             method or (DEFAULT if k is None else K_METHOD),
             k=k, keep=keep, gallery=gallery, grouper=grouper, recognizer=recognizer, strength=strength, shape=shape,
+            privacy=privacy, fallback=fallback, layers=layers, channels=channels, region=region,
         ),
         detector=detector,
         thorough=thorough,

@@ -15,11 +15,16 @@ FADE = 0.10  # of the crop's side: how far inwards the seam's colours reach
 
 
 def face_mask(source: Image, mesh: Floats) -> Mask:
-    """0 to 255 over the source's crop; `mesh`, with forehead, in its pixels."""
+    """0 to 255 over the source's crop; `mesh`, with forehead, in its pixels. The source's fringe stays."""
     mask = np.zeros(source.shape[:2], np.uint8)
     outline = np.rint((mesh[FACE_OUTLINE] - 0.5) * 16).astype(np.int32)
     cv2.fillPoly(mask, [outline], 255, lineType=cv2.LINE_AA, shift=4)
     return np.minimum(mask, 255 - _hair(source, mesh))
+
+
+def without_hair(mask: Mask, crop: Image, mesh: Floats) -> Mask:
+    """The mask without the hair of the new face, which would end at the mask's rim."""
+    return np.minimum(mask, 255 - _hair(crop, mesh))
 
 
 def seamless(crop: Image, source: Image, mesh: Floats, mask: Mask) -> Image:
@@ -30,14 +35,18 @@ def seamless(crop: Image, source: Image, mesh: Floats, mask: Mask) -> Image:
     side = crop.shape[0]
     solid = cv2.resize(mask, (WORK, WORK), interpolation=cv2.INTER_AREA)
     inside = cv2.distanceTransform((solid > 127).astype(np.uint8), cv2.DIST_L2, 5)
-    small = [cv2.resize(one, (WORK, WORK), interpolation=cv2.INTER_AREA) for one in (source, crop)]
+    small = [_shrunk(one) for one in (source, crop)]
     there = mesh * (WORK / side)
     rim = (inside > 0) & (inside < 3.5)
-    weight = rim * skin_likeness(small[0], there) * skin_likeness(small[1], there)
+    weight = np.where(rim, skin_likeness(small[0], there) * skin_likeness(small[1], there), 0)
     gap = small[0].astype(np.float32) - small[1]
     field = _carried_on(gap, weight.astype(np.float32)) * np.exp(-inside / (FADE * WORK))[..., None]
     field = cv2.resize(field.astype(np.float32), (side, side), interpolation=cv2.INTER_CUBIC)
-    return np.rint(np.clip(crop + field, 0, 255)).astype(np.uint8)
+    return np.asarray(np.rint(np.clip(crop + field, 0, 255)), np.uint8)
+
+
+def _shrunk(image: Image) -> Image:
+    return np.asarray(cv2.resize(image, (WORK, WORK), interpolation=cv2.INTER_AREA), np.uint8)
 
 
 def _carried_on(values: NDArray[np.float32], weight: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -65,6 +74,7 @@ def _hair(source: Image, mesh: Floats) -> Mask:
     above = np.clip((brow - depth) / (0.04 * height), 0, 1)
     unlike = (1 - skin_likeness(source, mesh)).astype(np.float32)
     size = max(3, round(0.02 * side)) | 1
-    unlike = cv2.morphologyEx(unlike, cv2.MORPH_OPEN, np.ones((size, size), np.uint8))  # moles and wrinkles go
-    unlike = cv2.GaussianBlur(unlike, (0, 0), max(0.8, 0.008 * side))
-    return np.rint(np.clip(above * unlike, 0, 1) * 255).astype(np.uint8)
+    # Opened, so that moles and wrinkles go.
+    opened = cv2.morphologyEx(unlike, cv2.MORPH_OPEN, np.ones((size, size), np.uint8))
+    soft = cv2.GaussianBlur(opened, (0, 0), max(0.8, 0.008 * side))
+    return np.asarray(np.rint(np.clip(above * soft, 0, 1) * 255), np.uint8)

@@ -40,7 +40,7 @@ class Control:
         return np.asarray(wplus + np.tensordot(steps.astype(np.float32), self.moves, 1), np.float32)
 
     def pushed(self, wplus: Floats, embeddings: Mapping[str, Floats], step: float) -> Floats:
-        """W+ (23 × 512) moved away from these embeddings of one person, `step` whitened units in the identity slots."""
+        """W+ (23 × 512) moved away from one person's embeddings, by `step` whitened units in the identity slots."""
         away = np.zeros(COORDINATES, np.float32)
         for name, embedding in embeddings.items():
             slopes, mean = self.identity[name]
@@ -59,7 +59,9 @@ def control() -> Control:
         moves = stored["moves"].astype(np.float32)
         identity = {
             name: (slopes.astype(np.float32), mean.astype(np.float32))
-            for name, slopes, mean in zip(RECOGNIZERS, stored["identity"], stored["identity_mean"], strict=True)
+            for name, slopes, mean in zip(
+                RECOGNIZERS, stored["identity"], stored["identity_mean"], strict=True
+            )
         }
         mesh = stored["mesh"].astype(np.float64)
         return Control(moves, stored["mean"], stored["deviation"], mesh, identity)

@@ -18,13 +18,45 @@ from faceveil.faces.regions import LIPS, OVAL
 from faceveil.methods.styleid.control import control
 
 FACE_OUTLINE = slice(468, 468 + len(OVAL))  # of a mesh with forehead
-RAISED = 0.09  # of the face's height
+RAISED = 0.03  # of the face's height
 BEND = 0.45  # of the face's half width: how far inwards the outline's bend reaches
 GRID = 40  # the warp is smooth, so it is solved on a coarse grid and enlarged
 UPPER_INNER = [191, 80, 81, 82, 13, 312, 311, 310, 415]
 LOWER_INNER = [95, 88, 178, 87, 14, 317, 402, 318, 324]
-UPPER_LIP = [*UPPER_INNER, 185, 40, 39, 37, 0, 267, 269, 270, 409, 42, 41, 38, 12, 268, 271, 272, 74, 73, 72, 11, 302, 303, 304]
-LOWER_LIP = [*LOWER_INNER, 146, 91, 181, 84, 17, 314, 405, 321, 375, 96, 89, 179, 86, 15, 316, 403, 319, 325, 90, 180, 85, 16, 315, 404, 320]
+UPPER_LIP = [
+    *UPPER_INNER,
+    *(185, 40, 39, 37, 0, 267, 269, 270, 409, 42, 41, 38, 12, 268, 271, 272, 74, 73, 72, 11, 302, 303, 304),
+]
+LOWER_LIP = [
+    *LOWER_INNER,
+    *(
+        146,
+        91,
+        181,
+        84,
+        17,
+        314,
+        405,
+        321,
+        375,
+        96,
+        89,
+        179,
+        86,
+        15,
+        316,
+        403,
+        319,
+        325,
+        90,
+        180,
+        85,
+        16,
+        315,
+        404,
+        320,
+    ),
+]
 LIDS = (  # upper and lower lid of each eye, from corner to corner
     ([246, 161, 160, 159, 158, 157, 173], [7, 163, 144, 145, 153, 154, 155]),
     ([466, 388, 387, 386, 385, 384, 398], [249, 390, 373, 374, 380, 381, 382]),
@@ -52,7 +84,9 @@ def fitted_mesh(target: Floats, source: Floats, points: tuple[Floats, Floats]) -
 def warp(crop: Image, mesh: Floats, onto: Floats) -> Image:
     """The crop with its mesh's vertices moved to `onto` by a thin-plate spline; sizes stay."""
     side = crop.shape[0]
-    frame = np.array([[x, y] for x in (0.0, 0.5, 1.0) for y in (0.0, 0.5, 1.0) if (x, y) != (0.5, 0.5)]) * side
+    frame = (
+        np.array([[x, y] for x in (0.0, 0.5, 1.0) for y in (0.0, 0.5, 1.0) if (x, y) != (0.5, 0.5)]) * side
+    )
     matrix = similarity(mesh, onto)
     there = frame @ matrix[:, :2].T + matrix[:, 2]
     spline = RBFInterpolator(
@@ -64,9 +98,8 @@ def warp(crop: Image, mesh: Floats, onto: Floats) -> Image:
     ticks = (np.arange(GRID) + 0.5) / GRID
     grid = np.stack(np.meshgrid(ticks, ticks), axis=-1).reshape(-1, 2)
     coarse = (spline(grid) * side).reshape(GRID, GRID, 2).astype(np.float32) - 0.5
-    maps = cv2.resize(coarse, (side, side), interpolation=cv2.INTER_CUBIC)
-    how = cv2.INTER_CUBIC
-    return np.asarray(cv2.remap(crop, maps, None, how, borderMode=cv2.BORDER_REFLECT), np.uint8)
+    x, y = cv2.split(cv2.resize(coarse, (side, side), interpolation=cv2.INTER_CUBIC))
+    return np.asarray(cv2.remap(crop, x, y, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REFLECT), np.uint8)
 
 
 def _with_opening_of(source: Floats, laid: Floats) -> Floats:

@@ -18,7 +18,7 @@ def relit(target: Image, target_mesh: Floats, source: Image, source_mesh: Floats
     side = target.shape[0]
     fields = []
     for crop, mesh in ((source, source_mesh), (target, target_mesh)):
-        lab = cv2.resize(_lab(crop), (WORK, WORK), interpolation=cv2.INTER_AREA)
+        lab = np.asarray(cv2.resize(_lab(crop), (WORK, WORK), interpolation=cv2.INTER_AREA), np.float32)
         fields.append(_slow(lab, _skin_weight(lab, mesh * (WORK / side))))
     gain = np.clip((fields[0][..., 0] + 8) / (fields[1][..., 0] + 8), 0.3, 2.5)
     tint = fields[0][..., 1:] - fields[1][..., 1:]

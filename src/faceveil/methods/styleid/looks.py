@@ -17,6 +17,35 @@ YAW, PITCH, MOUTH, WIDTH, LIFT, EYES, GAZE_X, GAZE_Y = range(8)
 TRAITS = (*NAMES, "age", "smile")  # what control can change: the looks, years, and the probability of a smile
 HAPPY = EXPRESSIONS.index("happy")
 
+LOWER_FACE = [  # vertices where a beard grows
+    *(
+        164,
+        165,
+        391,
+        92,
+        322,
+        18,
+        200,
+        199,
+        175,
+        83,
+        313,
+        201,
+        421,
+        194,
+        418,
+        150,
+        379,
+        149,
+        378,
+        169,
+        394,
+        210,
+        430,
+    ),
+]
+CHEEKS = [50, 280, 101, 330, 205, 425, 36, 266, 117, 346]
+
 # The five points of a face in FFHQ's crop, as parts of its side (means over generated faces).
 FFHQ_POINTS = np.array([[0.377, 0.474], [0.623, 0.474], [0.5, 0.632], [0.385, 0.722], [0.615, 0.722]])
 FFHQ_BOX = np.array([0.24, 0.28, 0.76, 0.84])
@@ -43,7 +72,7 @@ def looks(image: Image, face: Face) -> Floats:
 def traits(image: Image, face: Face) -> Floats:
     """The ten numbers of TRAITS."""
     seen = attributes(image, face)
-    return np.r_[looks(image, face), seen.age, float(seen.expression[HAPPY])]
+    return np.append(looks(image, face), [seen.age, float(seen.expression[HAPPY])])
 
 
 def _in_head_frame(face: Face) -> Floats:
@@ -59,15 +88,11 @@ def _in_head_frame(face: Face) -> Floats:
     return np.asarray((face.mesh - face.mesh.mean(axis=0)) @ axes.T / scale)
 
 
-LOWER_FACE = [164, 165, 391, 92, 322, 18, 200, 199, 175, 83, 313, 201, 421, 194, 418, 150, 379, 149, 378, 169, 394, 210, 430]  # fmt: skip
-CHEEKS = [50, 280, 101, 330, 205, 425, 36, 266, 117, 346]
-
-
 def lower_face_shade(crop: Image, mesh: Floats) -> float:
     """How much darker and paler lip, chin and jaw are than the cheeks: about 0.15 shaven, 0.35 with a beard."""
     side = crop.shape[0]
-    lab = cv2.cvtColor(crop.astype(np.float32) / 255, cv2.COLOR_RGB2LAB)
-    lab = cv2.GaussianBlur(lab, (0, 0), 0.012 * side)
+    lab = np.asarray(cv2.cvtColor(crop.astype(np.float32) / 255, cv2.COLOR_RGB2LAB), np.float32)
+    lab = np.asarray(cv2.GaussianBlur(lab, (0, 0), 0.012 * side), np.float32)
     lower, upper = (_median_colour(lab, mesh[vertices, :2]) for vertices in (LOWER_FACE, CHEEKS))
     darker = (upper[0] - lower[0]) / (upper[0] + 5)
     return float(darker + 0.01 * (upper[1:] - lower[1:]).sum())

@@ -1,10 +1,16 @@
-"""The default: another face, of nobody, in the place of each: same pose, expression, light, age and gender.
+"""The methods: another face, of nobody, in the place of each, and a check after pasting.
 
 A target is swapped in and checked; if the check fails the next target is tried, and at last the face is covered
 in black, or refused.
+
+    styleid           the default: a target moved to the source's pose, expression and light
+    styleid-layers    the source's own code with the identity slots of a target (section 3 of the paper)
+    styleid-channels  the best blocks of channels instead of whole slots (section 4)
+    styleid-mask      only as much of the face as the check needs: eyes, nose, mouth, all (section 5)
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -13,13 +19,29 @@ from faceveil.errors import ProtectionError, UsageError
 from faceveil.faces import Face, Region
 from faceveil.faces.face import Image
 from faceveil.faces.paste import paste, placed
+from faceveil.faces.regions import Mask
 from faceveil.methods.filters import FILTERS
+from faceveil.methods.styleid.channels import BLOCK, CHANNELS, SLOTS, best, read_table
 from faceveil.methods.styleid.check import check
-from faceveil.methods.styleid.swap import CARDS, Source, choose, look_at, replacement
+from faceveil.methods.styleid.layers import LAYERS, WHOLE, swapped_render
+from faceveil.methods.styleid.mask import REGIONS, from_on, part_of
+from faceveil.methods.styleid.swap import (
+    CARDS,
+    PUSH,
+    PUSH_MORE,
+    Fitted,
+    Source,
+    choose,
+    fitted,
+    look_at,
+    moved_render,
+)
+from faceveil.models.mobilestylegan import STYLE_DIM
 from faceveil.models.recognizers import RECOGNIZERS
 from faceveil.privacy import Guarantee
 
-PRIVACY = {"medium": 1.0, "high": 1.15}  # the distance to the source that is needed, in thresholds
+# The distance to the source that is needed, in thresholds, and the smallest region that is replaced.
+PRIVACY = {"low": (1.0, "eyes-nose"), "medium": (1.02, "face"), "high": (1.2, "face")}
 FALLBACKS = ("blackout", "refuse")
 FEATHER = 0.045  # of the crop's side
 
@@ -40,7 +62,9 @@ class StyleId:
         if self.privacy not in PRIVACY:
             raise UsageError(f"{self.id}: privacy is {' or '.join(PRIVACY)}; {self.privacy!r} is not.")
         if self.fallback not in FALLBACKS:
-            raise UsageError(f"{self.id}: the fallback is {' or '.join(FALLBACKS)}; {self.fallback!r} is not.")
+            raise UsageError(
+                f"{self.id}: the fallback is {' or '.join(FALLBACKS)}; {self.fallback!r} is not."
+            )
 
     @property
     def guarantee(self) -> Guarantee:
@@ -56,21 +80,28 @@ class StyleId:
     @property
     def parameters(self) -> dict[str, object]:
         """What a reader of the result needs to repeat it."""
-        return {"privacy": self.privacy, "fallback": self.fallback, "recognizers": list(self.recognizers)}
+        values = {name: getattr(self, name) for name in self.options}
+        return {**values, "tries": self.tries, "recognizers": list(self.recognizers)}
 
     @property
     def cards(self) -> tuple[str, ...]:
         """The weights it needs besides the detectors'."""
         return (*CARDS, *self.recognizers)
 
+    @property
+    def needed(self) -> float:
+        """The distance to the source that a new face needs, in thresholds."""
+        return PRIVACY[self.privacy][0]
+
     def protect(self, image: Image, face: Face, rng: np.random.Generator) -> tuple[Image, Region]:
         """A new picture with another face in the place of this one, and the region that changed."""
         source = look_at(image, face, self.recognizers)
         if source is not None:
-            for target in choose(source, rng, self.tries):
-                tried = self.attempt(source, target)
-                if tried is not None:
-                    return _into(image, source, *tried)
+            for number, target in enumerate(choose(source, rng, self.tries)):
+                for new in self.faces(source, target, number):
+                    tried = self._checked(source, new)
+                    if tried is not None:
+                        return _into(image, source, *tried)
         if self.fallback == "refuse":
             width, height = (round(v) for v in face.size_wh)
             raise ProtectionError(
@@ -79,15 +110,97 @@ class StyleId:
             )
         return FILTERS["blackout"].protect(image, face, rng)
 
-    def attempt(self, source: Source, target: int) -> tuple[Image, Region] | None:
-        """This target in the source's place, or None where it fails the check."""
-        crop, mask = replacement(source, target)
-        where = placed(source.image, source.alignment, mask)
+    def faces(self, source: Source, target: int, number: int) -> Iterator[Fitted]:
+        """New faces from one target, to be checked in this order; `number` counts the tries before."""
+        new = fitted(source, moved_render(source, target, PUSH + number * PUSH_MORE))
+        yield from _widening(source, new, PRIVACY[self.privacy][1])
+
+    def _checked(self, source: Source, new: Fitted) -> tuple[Image, Region] | None:
+        """The face in its photo, or None where it fails the check."""
+        where = placed(source.image, source.alignment, new.mask)
         if where is None:
             return None
-        swapped = paste(source.image, crop, source.alignment, mask, feather=FEATHER)
+        swapped = paste(source.image, new.crop, source.alignment, new.mask, feather=FEATHER)
         verdict = check(swapped, source.face, source.embeddings, source.person.looks)
-        return (swapped, where) if verdict.holds(PRIVACY[self.privacy]) else None
+        return (swapped, where) if verdict.holds(self.needed) else None
+
+
+@dataclass(frozen=True)
+class StyleIdLayers(StyleId):
+    """Swap a window of the code's slots."""
+
+    options: ClassVar[tuple[str, ...]] = ("fallback", "layers")
+    id: str = "styleid-layers"
+    summary: str = "the identity slots of the face's code from another face"
+    layers: str = LAYERS
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        window(self.layers)
+
+    def faces(self, source: Source, target: int, number: int) -> Iterator[Fitted]:
+        """One new face per target."""
+        yield fitted(source, swapped_render(source, target, [(window(self.layers), WHOLE)]))
+
+
+@dataclass(frozen=True)
+class StyleIdChannels(StyleId):
+    """Swap the channels that hold most of the identity."""
+
+    options: ClassVar[tuple[str, ...]] = ("fallback", "channels")
+    id: str = "styleid-channels"
+    summary: str = "the channels of the face's code that hold its identity from another face"
+    channels: int = CHANNELS
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not BLOCK <= self.channels <= len(SLOTS) * STYLE_DIM:
+            most = len(SLOTS) * STYLE_DIM
+            raise UsageError(f"{self.id}: channels are {BLOCK} to {most}; {self.channels} is not.")
+
+    def faces(self, source: Source, target: int, number: int) -> Iterator[Fitted]:
+        """One new face per target."""
+        yield fitted(source, swapped_render(source, target, best(read_table(), self.channels)))
+
+
+@dataclass(frozen=True)
+class StyleIdMask(StyleId):
+    """Replace a region, and more of the face where the check asks for it."""
+
+    options: ClassVar[tuple[str, ...]] = ("fallback", "region")
+    id: str = "styleid-mask"
+    summary: str = "as much of the face as the check needs: eyes, nose, mouth, all"
+    region: str = "eyes"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.region not in REGIONS:
+            raise UsageError(f"{self.id}: region is {', '.join(REGIONS)}; {self.region!r} is not.")
+
+    @property
+    def needed(self) -> float:
+        """Just beyond the thresholds."""
+        return PRIVACY["low"][0]
+
+    def faces(self, source: Source, target: int, number: int) -> Iterator[Fitted]:
+        """One target in ever larger regions."""
+        new = fitted(source, moved_render(source, target, PUSH + number * PUSH_MORE))
+        yield from _widening(source, new, self.region)
+
+
+def window(layers: str) -> slice:
+    """ "4-12" as the slots 4 to 12."""
+    first, _, last = layers.partition("-")
+    if not (first.isdigit() and last.isdigit() and 0 <= int(first) <= int(last) <= 22):
+        raise UsageError(f"layers are two slots from 0 to 22 as in {LAYERS!r}; {layers!r} is not.")
+    return slice(int(first), int(last) + 1)
+
+
+def _widening(source: Source, new: Fitted, region: str) -> Iterator[Fitted]:
+    """The new face in this region of the old one, and in each larger one."""
+    for name in from_on(region):
+        cut: Mask = part_of(new.mask, name, source.mesh, new.mesh)
+        yield replace(new, mask=cut)
 
 
 def _into(image: Image, source: Source, swapped: Image, where: Region) -> tuple[Image, Region]:
@@ -98,4 +211,4 @@ def _into(image: Image, source: Source, swapped: Image, where: Region) -> tuple[
     return out, Region(where.mask, where.left + left, where.top + top)
 
 
-STYLEID = {"styleid": StyleId()}
+STYLEID = {item.id: item for item in (StyleId(), StyleIdLayers(), StyleIdChannels(), StyleIdMask())}

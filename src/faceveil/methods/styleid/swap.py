@@ -1,7 +1,4 @@
-"""Swap one face: measure the source, choose a target that suits it, and render that in its place.
-
-The target is moved to the source's pose and expression, fitted into its outline and put under its light.
-"""
+"""Swap one face: measure the source, choose a target that suits it, move it to the source's pose, fit it in."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -13,7 +10,7 @@ from faceveil.faces.attributes import attributes, skin_angle
 from faceveil.faces.face import Floats, Image
 from faceveil.faces.mesh import SURE
 from faceveil.faces.regions import Mask
-from faceveil.methods.styleid.blend import face_mask, seamless
+from faceveil.methods.styleid.blend import face_mask, seamless, without_hair
 from faceveil.methods.styleid.check import embeddings
 from faceveil.methods.styleid.control import control
 from faceveil.methods.styleid.fit import fitted_mesh, warp, with_forehead
@@ -22,12 +19,16 @@ from faceveil.methods.styleid.looks import face_in_crop, looks, lower_face_shade
 from faceveil.methods.styleid.targets import Person, pool
 from faceveil.models.generator import Generator, as_wplus
 from faceveil.models.mobilestylegan import SIZES
+from faceveil.models.mobilestylegan import Floats as Vector
 from faceveil.models.recognizers import recognizer
 
 PREVIEW = 128  # px of the render on which pose and expression are measured and corrected
-SUITABLE, FURTHEST = 48, 12  # targets that suit best, and how many of them the random draw is made from
+SUITABLE, FURTHEST = (
+    (32, 200),
+    10,
+)  # targets that suit best, at first and later; how many of them are drawn from
 CORRECTION = 0.8  # of what the preview is off; directions are not quite independent
-PUSH = 4.0  # whitened units away from the source
+PUSH, PUSH_MORE = 2.5, 0.5  # whitened units away from the source, and more with each further try
 # How far each trait may be moved at first and after the preview, in deviations: age and smile read too coarsely.
 FIRST = np.array([2.0] * 8 + [0.7, 1.0])
 SECOND = np.array([1.0] * 8 + [0.2, 0.3])
@@ -45,8 +46,17 @@ class Source:
     crop: Image
     mesh: Floats  # with forehead, in the crop
     person: Person
-    embeddings: dict[str, Floats]
+    embeddings: dict[str, Vector]
     corner_xy: tuple[int, int]  # of the part in the photo
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A new face in the source's crop, where it replaces the old one, and its mesh there."""
+
+    crop: Image
+    mask: Mask
+    mesh: Floats
 
 
 def look_at(image: Image, face: Face, recognizers: tuple[str, ...]) -> Source | None:
@@ -69,46 +79,51 @@ def look_at(image: Image, face: Face, recognizers: tuple[str, ...]) -> Source | 
 
 
 def choose(source: Source, rng: np.random.Generator, count: int) -> list[int]:
-    """Targets in random order: of those that suit best, the ones furthest from the source.
+    """Targets to try, in order: of those that suit best the ones furthest from the source, drawn at random.
 
     What stays of the source (hair, outline, light) brings a swapped face nearer to it, so being a stranger is
-    not enough.
+    not enough. The second half of the tries comes from a wider choice, of which some are further away.
     """
     targets = pool()
     unlike = targets.unlikeness(source.person)
-    suitable = np.argsort(unlike, kind="stable")[:SUITABLE]
-    suitable = suitable[np.isfinite(unlike[suitable])]
+    order = np.argsort(unlike, kind="stable")
+    order = order[np.isfinite(unlike[order])]
     margins = [
-        targets.distances(name, embedding)[suitable] / recognizer(name).threshold
+        targets.distances(name, embedding) / recognizer(name).threshold
         for name, embedding in source.embeddings.items()
     ]
-    furthest = suitable[np.argsort(-np.min(margins, axis=0), kind="stable")[:FURTHEST]]
-    return [int(i) for i in rng.permutation(furthest)[:count]]
+    far = np.min(margins, axis=0) if margins else np.zeros(len(targets))
+    chosen: list[int] = []
+    for suitable in SUITABLE:
+        best = order[:suitable]
+        furthest = best[np.argsort(-far[best], kind="stable")[:FURTHEST]]
+        drawn = [int(i) for i in rng.permutation(furthest) if int(i) not in chosen]
+        chosen += drawn[: -(-count // len(SUITABLE))]
+    return chosen[:count]
 
 
-def replacement(source: Source, target: int) -> tuple[Image, Mask]:
-    """The target's face in the source's place: the crop and its mask."""
-    crop = moved_render(source, target)
+def moved_render(source: Source, target: int, push: float = PUSH) -> Image:
+    """The target in the source's pose, expression and age, after one look at a small render."""
+    wanted, targets = source.person.traits, pool()
+    wplus = as_wplus(targets.w[target][None])[0]
+    wplus = control().pushed(wplus, source.embeddings, push)
+    wplus = control().moved(wplus, wanted - targets.traits(target), FIRST)
+    preview = generator().render(wplus[None], PREVIEW)[0]
+    off = wanted - traits(preview, face_in_crop(preview))
+    wplus = control().moved(wplus, CORRECTION * off, SECOND)
+    return np.asarray(generator().render(wplus[None], source.alignment.size)[0])
+
+
+def fitted(source: Source, crop: Image) -> Fitted:
+    """A rendered face laid into the source's outline, under its light, with a seam nobody sees."""
     face = face_in_crop(crop)
     assert face.mesh is not None
     points = source.alignment.points_to_crop(source.face.points)
     mesh = with_forehead(face.mesh)
     onto = fitted_mesh(mesh, source.mesh, (face.points, points))
     lit = relit(warp(crop, mesh, onto), onto, source.crop, source.mesh)
-    mask = face_mask(source.crop, source.mesh)
-    return seamless(lit, source.crop, source.mesh, mask), mask
-
-
-def moved_render(source: Source, target: int) -> Image:
-    """The target in the source's pose, expression and age, after one look at a small render."""
-    wanted, targets = source.person.traits, pool()
-    wplus = as_wplus(targets.w[target][None])[0]
-    wplus = control().pushed(wplus, source.embeddings, PUSH)
-    wplus = control().moved(wplus, wanted - targets.traits(target), FIRST)
-    preview = _generator().render(wplus[None], PREVIEW)[0]
-    off = wanted - traits(preview, face_in_crop(preview))
-    wplus = control().moved(wplus, CORRECTION * off, SECOND)
-    return _generator().render(wplus[None], source.alignment.size)[0]
+    mask = without_hair(face_mask(source.crop, source.mesh), lit, onto)
+    return Fitted(seamless(lit, source.crop, source.mesh, mask), mask, onto)
 
 
 def _surroundings(image: Image, face: Face) -> tuple[Image, tuple[int, int]]:
@@ -126,5 +141,5 @@ def _render_size(side: float) -> int:
 
 
 @cache
-def _generator() -> Generator:
+def generator() -> Generator:
     return Generator()

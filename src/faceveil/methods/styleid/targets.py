@@ -19,9 +19,10 @@ DATA = Path(__file__).with_name("data") / "targets.npz"
 FIELDS = ("looks", "age", "female", "skin", "expression", "shade")
 EMBEDDING_STEPS = 127.0  # embeddings are stored as bytes of the largest value
 
+SURE = 0.85  # of a target's gender, so that no later step can tip it
 # What one unit of unlikeness is: looks in the order of looks.NAMES, which can be moved, and what can less.
 LOOKS_UNIT = np.array([10.0, 8.0, 0.07, 0.07, 0.025, 0.015, 0.07, 0.07])
-AGE_UNIT, SKIN_UNIT, EXPRESSION_UNIT, SHADE_UNIT = 4.0, 10.0, 0.3, 0.1
+AGE_UNIT, SKIN_UNIT, EXPRESSION_UNIT, SHADE_UNIT = 4.0, 6.0, 0.3, 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +39,7 @@ class Person:
     @property
     def traits(self) -> NDArray[np.float64]:
         """In the order of looks.TRAITS."""
-        return np.r_[self.looks, self.age, float(self.expression[HAPPY])]
+        return np.append(self.looks, [self.age, float(self.expression[HAPPY])])
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +60,7 @@ class Pool:
 
     def traits(self, target: int) -> NDArray[np.float64]:
         """Of one target, in the order of looks.TRAITS."""
-        return np.r_[self.looks[target], self.age[target], self.expression[target, HAPPY]]
+        return np.append(self.looks[target], [self.age[target], self.expression[target, HAPPY]])
 
     def unlikeness(self, source: Person) -> NDArray[np.float64]:
         """How badly each target suits: squared differences in the units above; infinite for the other gender."""
@@ -69,7 +70,8 @@ class Pool:
         total += ((self.expression - source.expression) ** 2).sum(axis=1) / EXPRESSION_UNIT**2
         if not np.isnan(source.skin):
             total += ((self.skin - source.skin) / SKIN_UNIT) ** 2
-        total[(self.female > 0.5) != (source.female > 0.5)] = np.inf
+        same = self.female > SURE if source.female > 0.5 else self.female < 1 - SURE
+        total[~same] = np.inf
         return np.asarray(total)
 
     def distances(self, name: str, embedding: Floats) -> NDArray[np.float32]:
@@ -81,12 +83,12 @@ class Pool:
 def pool() -> Pool:
     """The pool that ships with the package."""
     with np.load(DATA) as stored:
-        scales = stored["embedding_scale"]
+        scales, steps = stored["embedding_scale"], stored["embeddings"]
+        vectors = {
+            name: np.asarray(steps[:, number] * (scales[number] / EMBEDDING_STEPS), np.float32)
+            for number, name in enumerate(RECOGNIZERS)
+        }
+        fields = {name: stored[name].astype(np.float64) for name in FIELDS}
         return Pool(
-            w_space().unwhiten(stored["coordinates"].astype(np.float32)),
-            *(stored[name].astype(np.float64) for name in FIELDS),
-            {
-                name: stored["embeddings"][:, number].astype(np.float32) * (scales[number] / EMBEDDING_STEPS)
-                for number, name in enumerate(RECOGNIZERS)
-            },
+            w=w_space().unwhiten(stored["coordinates"].astype(np.float32)), embeddings=vectors, **fields
         )

@@ -1,0 +1,124 @@
+"""Layers: which slots of the code hold the identity (StyleID, section 3), and a swap of them.
+
+`search` swaps windows of consecutive slots between random faces and scores what that did to identity and attributes.
+The paper does so on encoded photos; here both faces are generated, so that their codes are exact and the encoder's
+error plays no part. The result ships as layers.csv; `faceveil analyze layers` makes it again.
+"""
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faceveil.faces.attributes import Attributes, attributes
+from faceveil.faces.face import Image
+from faceveil.methods.styleid.check import embeddings
+from faceveil.methods.styleid.looks import face_in_crop
+from faceveil.methods.styleid.score import attribute_distance, ia_scores, identity_distance
+from faceveil.methods.styleid.swap import PREVIEW, Source, generator
+from faceveil.methods.styleid.targets import pool
+from faceveil.models.encoder import Encoder
+from faceveil.models.generator import as_wplus
+from faceveil.models.mobilestylegan import SLOTS, Floats
+
+TABLE = Path(__file__).with_name("data") / "layers.csv"
+LAYERS = "4-12"
+RECOGNIZERS_OF_SEARCH = ("mobilenet.facelib", "mobilefacenet.facesdk")
+WIDTHS = (1, 2, 3, 4, 6, 9)
+TRUNCATION = 0.7
+ENCODER_SIZE = 256
+Part = tuple[slice, slice]  # slots and channels of a code
+WHOLE = slice(None)
+
+
+@dataclass(frozen=True)
+class Window:
+    """Slots first … first + width − 1, and what swapping them did, as means over pairs of faces."""
+
+    first: int
+    width: int
+    identity: float
+    attributes: float
+    score: float = 0.0
+
+
+def encoded(source: Source) -> Floats:
+    """The source's code as the encoder reads it, 23 × 512."""
+    crop = source.alignment.resized(ENCODER_SIZE).crop(source.image)
+    return np.asarray(Encoder().encode(crop[None])[0])
+
+
+def swapped_render(source: Source, target: int, parts: Sequence[Part]) -> Image:
+    """The source's encoded face with a target's code in these parts."""
+    wplus = encoded(source)
+    for slots, channels in parts:
+        wplus[slots, channels] = pool().w[target][channels]
+    return np.asarray(generator().render(wplus[None], source.alignment.size)[0])
+
+
+def search(pairs: int, seed: int, recognizers: Sequence[str], widths: Sequence[int] = WIDTHS) -> list[Window]:
+    """All windows of these widths, scored on random pairs of generated faces: 0.2 s per window and pair."""
+    windows = [(first, width) for width in widths for first in range(SLOTS - width + 1)]
+    parts = [(slice(first, first + width), WHOLE) for first, width in windows]
+    identity, kept = swap_gaps(random_codes(pairs, seed), parts, recognizers)
+    return [
+        Window(*place, *(round(float(value), 4) for value in values))
+        for place, *values in zip(windows, identity, kept, ia_scores(identity, kept), strict=True)
+    ]
+
+
+def random_codes(pairs: int, seed: int) -> Floats:
+    """Codes of generated faces, pairs × 2 × 23 × 512."""
+    rng = np.random.default_rng(seed)
+    draw = generator().mapping(generator().sample_z(2 * pairs, rng))
+    codes = as_wplus(generator().truncate(draw, TRUNCATION))
+    return codes.reshape(pairs, 2, *codes.shape[1:])
+
+
+def swap_gaps(
+    codes: Floats, parts: Sequence[Part], recognizers: Sequence[str]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """For each part the mean distances of identity and attributes that swapping it makes."""
+    gaps = np.array([list(_gaps(*pair, parts, recognizers)) for pair in codes])
+    identity, kept = gaps.mean(axis=0).T
+    return identity, kept
+
+
+def _gaps(
+    source: Floats, target: Floats, parts: Sequence[Part], recognizers: Sequence[str]
+) -> Iterator[tuple[float, float]]:
+    before = _read(source, recognizers)
+    for slots, channels in parts:
+        mixed = source.copy()
+        mixed[slots, channels] = target[slots, channels]
+        after = _read(mixed, recognizers)
+        yield identity_distance(before[0], after[0]), attribute_distance(before[1], after[1])
+
+
+def _read(wplus: Floats, recognizers: Sequence[str]) -> tuple[dict[str, Floats], Attributes]:
+    crop = generator().render(wplus[None], PREVIEW)[0]
+    face = face_in_crop(crop)
+    return embeddings(crop, face, recognizers), attributes(crop, face)
+
+
+def write_table(windows: Sequence[Window], path: Path) -> None:
+    """As CSV, one line per window."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["first", "width", "identity", "attributes", "score"])
+        writer.writerows([w.first, w.width, w.identity, w.attributes, w.score] for w in windows)
+
+
+def read_table(path: Path = TABLE) -> list[Window]:
+    """The windows of a CSV that `write_table` wrote; the shipped one by default."""
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    return [
+        Window(
+            int(r["first"]), int(r["width"]), float(r["identity"]), float(r["attributes"]), float(r["score"])
+        )
+        for r in rows
+    ]

@@ -1,0 +1,238 @@
+"""StyleID: what changes and what does not, what is checked, and what happens when the check cannot pass."""
+
+from dataclasses import replace
+
+import cv2
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from faceveil.errors import ProtectionError, UsageError
+from faceveil.faces import Face, find_faces, pose, with_mesh
+from faceveil.faces.attributes import Attributes
+from faceveil.methods import method
+from faceveil.methods.styleid import method as flow
+from faceveil.methods.styleid.check import embeddings
+from faceveil.methods.styleid.control import control
+from faceveil.methods.styleid.fit import fitted_mesh, warp, with_forehead
+from faceveil.methods.styleid.layers import read_table, search, write_table
+from faceveil.methods.styleid.light import relit
+from faceveil.methods.styleid.looks import face_in_crop, looks
+from faceveil.methods.styleid.mask import REGIONS, from_on, part_of
+from faceveil.methods.styleid.score import attribute_distance, ia_scores, identity_distance
+from faceveil.methods.styleid.swap import generator
+from faceveil.methods.styleid.targets import pool
+from faceveil.models.generator import as_wplus
+from faceveil.models.recognizers import RECOGNIZERS, recognizer
+from faceveil.photos import read_photo
+
+RNG = np.random.default_rng
+IDS = ("styleid", "styleid-layers", "styleid-mask")
+
+
+@pytest.fixture(scope="module")
+def swapped(portrait) -> dict[str, tuple]:
+    """Each method on one portrait at 256 px, once."""
+    small = portrait[::2, ::2].copy()
+    (face,) = find_faces(small)
+    return {name: (small, face, *method(name).protect(small, face, RNG(5))) for name in IDS}
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_nothing_outside_the_region_changes(name, swapped):
+    before, _, after, where = swapped[name]
+    outside = where.full((256, 256)) == 0
+    assert outside.mean() > 0.4
+    assert np.array_equal(after[outside], before[outside])
+    assert not np.array_equal(after, before)
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_every_recogniser_is_beyond_its_threshold(name, swapped):
+    before, face, after, _ = swapped[name]
+    if not after[tuple(face.centre.astype(int)[::-1])].any():
+        pytest.skip("this face was covered")
+    one, other = (
+        embeddings(image, with_mesh(image, [face])[0], list(RECOGNIZERS)) for image in (before, after)
+    )
+    for judge in RECOGNIZERS:
+        assert recognizer(judge).distance(one[judge], other[judge]) > recognizer(judge).threshold
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_another_face(swapped):
+    before, face, after, _ = swapped["styleid"]
+    again, _ = method("styleid").protect(before, face, RNG(5))
+    other, _ = method("styleid").protect(before, face, RNG(6))
+    assert np.array_equal(again, after)
+    assert not np.array_equal(other, after)
+
+
+def test_pose_and_mouth_are_kept(swapped):
+    before, face, after, _ = swapped["styleid"]
+    one, other = with_mesh(before, [face])[0], with_mesh(after, [face])[0]
+    assert abs(pose(one).yaw - pose(other).yaw) < 10
+    assert abs(pose(one).pitch - pose(other).pitch) < 10
+    assert abs(looks(before, one)[2] - looks(after, other)[2]) < 0.1
+
+
+def test_a_check_that_cannot_pass_covers_the_face(monkeypatch, portrait):
+    monkeypatch.setitem(flow.PRIVACY, "medium", (100.0, "face"))
+    small = portrait[::2, ::2].copy()
+    (face,) = find_faces(small)
+    after, where = replace(method("styleid"), tries=1).protect(small, face, RNG(0))
+    assert not after[where.full((256, 256)) > 0].any()
+    with pytest.raises(ProtectionError, match="passed the check"):
+        replace(method("styleid", fallback="refuse"), tries=1).protect(small, face, RNG(0))
+
+
+def test_what_is_no_face_is_covered():
+    noise = RNG(0).integers(0, 255, (90, 90, 3), dtype=np.uint8)
+    points = 30 + 30 * np.array([[0.3, 0.4], [0.7, 0.4], [0.5, 0.6], [0.35, 0.8], [0.65, 0.8]])
+    after, where = method("styleid").protect(
+        noise, Face(np.array([30.0, 30, 60, 60]), points, 1.0, "test"), RNG(0)
+    )
+    assert not after[where.full((90, 90)) > 0].any()
+
+
+@pytest.mark.parametrize("turn", [0, 25])
+@pytest.mark.parametrize("cut", [0, 150])
+def test_tilted_and_cut_off_faces_are_replaced_or_covered(turn, cut, portrait):
+    matrix = cv2.getRotationMatrix2D((256, 256), turn, 0.35)
+    image = cv2.warpAffine(portrait, matrix, (512, 512), borderMode=cv2.BORDER_REFLECT)[:, cut:][:, :240]
+    faces = find_faces(image)
+    for face in faces[:1]:
+        after, where = replace(method("styleid"), tries=2).protect(image, face, RNG(1))
+        assert after.shape == image.shape
+        outside = where.full((image.shape[1], 512)) == 0
+        assert np.array_equal(after[outside], image[outside])
+        x, y = face.centre.astype(int)
+        assert not np.array_equal(after[y - 3 : y + 3, x - 3 : x + 3], image[y - 3 : y + 3, x - 3 : x + 3])
+
+
+def test_a_small_face_is_replaced_or_covered(wall):
+    face = min(find_faces(wall), key=lambda face: face.size_wh[0])
+    assert face.size_wh[0] < 24
+    after, where = replace(method("styleid"), tries=2).protect(wall, face, RNG(1))
+    changed = (after != wall).any(axis=2)
+    assert changed.any()
+    assert not changed[where.full((wall.shape[1], wall.shape[0])) == 0].any()
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("styleid", {"privacy": "total"}),
+        ("styleid", {"fallback": "hope"}),
+        ("styleid-layers", {"layers": "12-4"}),
+        ("styleid-layers", {"layers": "0-23"}),
+        ("styleid-mask", {"region": "hair"}),
+    ],
+)
+def test_what_is_not_offered_is_refused(name, options):
+    with pytest.raises(UsageError, match=str(next(iter(options)))):
+        method(name, **options)
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_the_guarantee_names_the_recognisers_of_the_check(name):
+    held_out = replace(method(name), recognizers=("mobilenet.facelib",))
+    assert held_out.guarantee.kind == "beyond-threshold"
+    assert held_out.guarantee.recognizers == ("mobilenet.facelib",)
+    assert "mobilenet.facelib" in held_out.cards and "dlib-resnet.v1" not in held_out.cards
+
+
+def test_a_target_turns_its_head_as_it_is_told():
+    code = as_wplus(pool().w[:1])[0]
+    change = np.zeros(10)
+    change[0] = 15
+    seen = []
+    for wplus in (code, control().moved(code, change, np.full(10, 2.0))):
+        crop = generator().render(wplus[None], 128)[0]
+        seen.append(looks(crop, face_in_crop(crop)))
+    assert 8 < seen[1][0] - seen[0][0] < 22
+    assert abs(seen[1][1] - seen[0][1]) < 6
+
+
+def test_a_push_leads_away_from_the_person():
+    code, judge = as_wplus(pool().w[7:8])[0], "mobilefacenet.facesdk"
+    person = {judge: pool().embeddings[judge][7]}
+    distances = []
+    for step in (0.0, 5.0):
+        crop = generator().render(control().pushed(code, person, step)[None], 128)[0]
+        seen = embeddings(crop, face_in_crop(crop), [judge])[judge]
+        distances.append(float(recognizer(judge).distance(seen, person[judge])))
+    assert distances[0] < 0.2 < distances[1]
+
+
+def test_the_outline_becomes_the_sources_and_the_middle_does_not():
+    mesh = with_forehead(control().mesh * 256)
+    wide = (mesh - 128) * [1.2, 1.0] + 128
+    points = mesh[[33, 263, 1, 61, 291]]
+    onto = fitted_mesh(mesh, wide, (points, points))
+    assert np.abs(onto[468:] - wide[468:]).max() < 1e-6
+    assert np.abs(onto[1] - mesh[1]).max() < 1e-6
+
+
+def test_a_warp_onto_itself_changes_next_to_nothing(portrait):
+    crop = portrait[::2, ::2].copy()
+    mesh = with_forehead(face_in_crop(crop).mesh)
+    assert np.abs(warp(crop, mesh, mesh).astype(int) - crop).mean() < 1.5
+
+
+@pytest.mark.parametrize("gain", [0.5, 1.0, 1.4])
+def test_light_is_taken_from_the_source(gain, portrait):
+    crop = portrait[::2, ::2].copy()
+    mesh = face_in_crop(crop).mesh[:, :2]
+    source = np.clip(crop * gain, 0, 255).astype(np.uint8)
+    lit = relit(crop, mesh, source, mesh)
+    x, y = mesh[[50, 280, 151]].astype(int).T
+    assert np.abs(lit[y, x].astype(int) - source[y, x]).mean() < 14
+
+
+def test_each_region_holds_the_one_before():
+    mesh = with_forehead(control().mesh * 256)
+    whole = np.full((256, 256), 255, np.uint8)
+    sizes = [int(part_of(whole, name, mesh, mesh).sum()) for name in REGIONS]
+    assert sizes == sorted(sizes) and len(set(sizes)) == 4
+    assert from_on("eyes-nose-mouth") == ["eyes-nose-mouth", "face"]
+
+
+@given(st.lists(st.tuples(st.floats(0, 2), st.floats(0, 2)), min_size=2, max_size=20))
+def test_the_score_rises_with_identity_and_falls_with_attributes(rows):
+    identity, kept = np.array(rows).T
+    scores = ia_scores(identity, kept)
+    assert scores.min() >= -1.25 - 1e-9 and scores.max() <= 1 + 1e-9
+    best = np.lexsort((kept, -identity))[0]
+    dominated = (identity <= identity[best]) & (kept >= kept[best])
+    assert (scores[best] >= scores[dominated] - 1e-9).all()
+
+
+def test_distances_of_the_score_are_euclidean():
+    one, other = {"x": np.array([3.0, 0.0])}, {"x": np.array([0.0, 0.5])}
+    assert identity_distance(one, other) == pytest.approx(np.sqrt(2))
+    calm = np.array([0, 0, 0, 0, 0, 0, 1.0])
+    assert attribute_distance(Attributes(40, 1.0, calm), Attributes(20, 1.0, calm)) == pytest.approx(0.25)
+
+
+def test_the_layer_search_scores_every_window_and_its_table_comes_back(tmp_path):
+    found = search(1, 0, ["mobilefacenet.facesdk"], widths=(12, 23))
+    assert [(w.first, w.width) for w in found] == [(first, 12) for first in range(12)] + [(0, 23)]
+    assert max(found, key=lambda w: w.identity).width == 23  # all slots: another person altogether
+    write_table(found, tmp_path / "layers.csv")
+    assert read_table(tmp_path / "layers.csv") == found
+
+
+def test_the_pool_is_varied():
+    targets = pool()
+    assert len(targets) > 1500
+    assert 0.3 < (targets.female > 0.5).mean() < 0.8
+    assert (targets.skin < 10).sum() > 100 and (targets.skin > 41).sum() > 300
+    assert (targets.age < 16).sum() > 50 and (targets.age > 50).sum() > 50
+
+
+def test_the_example_photos_are_protected(examples):
+    image = read_photo(examples / "portrait-4.jpg").pixels
+    (face,) = find_faces(image)
+    after, _ = method("styleid").protect(image, face, RNG(3))
+    assert after[tuple(face.centre.astype(int)[::-1])].any()  # replaced, not covered
