@@ -78,6 +78,11 @@ class StyleId:
         )
 
     @property
+    def needs_mesh(self) -> bool:
+        """Always: pose, expression and outline come from it."""
+        return True
+
+    @property
     def parameters(self) -> dict[str, object]:
         """What a reader of the result needs to repeat it."""
         values = {name: getattr(self, name) for name in self.options}
