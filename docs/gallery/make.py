@@ -1,0 +1,67 @@
+"""Contact sheets of every method on generated people: python docs/gallery/make.py [method …]
+
+Above the originals, who do not exist; below what the method makes of them. Set methods work in groups of four.
+"""
+
+import sys
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from faceveil.faces import find_faces
+from faceveil.faces.crops import face_set
+from faceveil.methods import METHODS, FaceMethod, Method, SetMethod, method
+from faceveil.models.generator import Generator
+from faceveil.photos import Photo, write_photo
+
+HERE = Path(__file__).parent
+PEOPLE, K, SIDE = 12, 4, 144
+Images = np.ndarray
+
+
+def people() -> Images:
+    """The same twelve at every run."""
+    generator = Generator()
+    w = generator.mapping(generator.sample_z(PEOPLE, np.random.default_rng(20)))
+    return generator.render(generator.truncate(w, 0.75), 256)
+
+
+def made_by(chosen: Method, originals: Images) -> tuple[Images, Images]:
+    """Originals and results side by side, in the order of their groups."""
+    rng = np.random.default_rng(7)
+    if isinstance(chosen, SetMethod):
+        released = chosen.release(face_set(originals), rng)
+        order = np.argsort(released.groups, kind="stable")
+        order = order[released.pictures[order] >= 0]
+        return originals[order], released.crops[released.pictures[order]]
+    assert isinstance(chosen, FaceMethod)
+    after = []
+    for image in originals:
+        faces = find_faces(image)
+        after.append(chosen.protect(image, faces[0], rng)[0] if faces else image)
+    return originals, np.array(after)
+
+
+def sheet(before: Images, after: Images) -> Images:
+    def row(images: Images) -> Images:
+        small = [cv2.resize(image, (SIDE, SIDE), interpolation=cv2.INTER_AREA) for image in images]
+        return np.concatenate(small, axis=1)
+
+    return np.concatenate([row(before), row(after)])
+
+
+def main(names: list[str]) -> None:
+    originals = people()
+    for name in names or METHODS:
+        chosen = method(name, **({"k": K} if "k" in METHODS[name].options else {}))
+        picture = Photo(sheet(*made_by(chosen, originals)), format="JPEG")
+        write_photo(picture, HERE / f"{name}.jpg", overwrite=True)
+        print(name, flush=True)
+    lines = ["# Gallery", __doc__.strip().splitlines()[2], "Made by `python docs/gallery/make.py`."]
+    lines += [f"## {name}\n\n![{name}]({name}.jpg)" for name in METHODS if (HERE / f"{name}.jpg").exists()]
+    (HERE / "README.md").write_text("\n\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
