@@ -7,14 +7,17 @@ import numpy as np
 
 from faceveil.faces import Face, with_mesh
 from faceveil.faces.align import Alignment, similarity
+from faceveil.faces.attributes import attributes
 from faceveil.faces.face import Image
 from faceveil.methods.styleid.looks import MOUTH, PITCH, YAW, Floats, looks
+from faceveil.methods.styleid.targets import Person
 from faceveil.models.mobilestylegan import Floats as Embedding
 from faceveil.models.recognizers import TEMPLATES, recognizer
 
 PRESENCE = 0.7  # the mesh network's, below which no face is left
 TURN = 15.0  # degrees that the head may turn
 OPENING = 0.15  # outer eye distances that the mouth may open or close
+YEARS = 10.0  # by which the face may look older or younger
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,14 +27,22 @@ class Verdict:
     margins: Mapping[str, float]  # recogniser → distance in thresholds, over 1 is beyond
     presence: float
     change: Floats  # of the looks
+    years: float  # older
+    same_gender: bool  # as the classifier sees it
 
     def holds(self, needed: float) -> bool:
+        """What is claimed: beyond the thresholds, a face, in the same pose."""
         return (
             min(self.margins.values()) > needed
             and self.presence >= PRESENCE
             and float(np.abs(self.change[[YAW, PITCH]]).max()) <= TURN
             and abs(float(self.change[MOUTH])) <= OPENING
         )
+
+    @property
+    def suits(self) -> bool:
+        """What is wished for besides."""
+        return self.same_gender and abs(self.years) <= YEARS
 
 
 def embeddings(image: Image, face: Face, recognizers: Sequence[str]) -> dict[str, Embedding]:
@@ -44,12 +55,19 @@ def embeddings(image: Image, face: Face, recognizers: Sequence[str]) -> dict[str
     return found
 
 
-def check(image: Image, face: Face, before: Mapping[str, Embedding], wanted: Floats) -> Verdict:
-    """Look at a face after it was replaced; `before` and `wanted` are the source's embeddings and looks."""
+def check(image: Image, face: Face, before: Mapping[str, Embedding], person: Person) -> Verdict:
+    """Look at a face after it was replaced; `before` are the source's embeddings."""
     after = with_mesh(image, [face])[0]
     seen = embeddings(image, after, list(before))
     margins = {
         name: float(recognizer(name).distance(seen[name], embedding)) / recognizer(name).threshold
         for name, embedding in before.items()
     }
-    return Verdict(margins, after.presence or 0.0, looks(image, after) - wanted)
+    seen_in = attributes(image, after)
+    return Verdict(
+        margins,
+        after.presence or 0.0,
+        looks(image, after) - person.looks,
+        seen_in.age - person.age,
+        (seen_in.female > 0.5) == (person.female > 0.5),
+    )

@@ -18,7 +18,7 @@ from faceveil.faces.regions import LIPS, OVAL
 from faceveil.methods.styleid.control import control
 
 FACE_OUTLINE = slice(468, 468 + len(OVAL))  # of a mesh with forehead
-RAISED = 0.03  # of the face's height
+RAISED = 0.05  # of the face's height
 BEND = 0.45  # of the face's half width: how far inwards the outline's bend reaches
 GRID = 40  # the warp is smooth, so it is solved on a coarse grid and enlarged
 UPPER_INNER = [191, 80, 81, 82, 13, 312, 311, 310, 415]

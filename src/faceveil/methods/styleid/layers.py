@@ -82,7 +82,7 @@ def swap_gaps(
     codes: Floats, parts: Sequence[Part], recognizers: Sequence[str]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """For each part the mean distances of identity and attributes that swapping it makes."""
-    gaps = np.array([list(_gaps(*pair, parts, recognizers)) for pair in codes])
+    gaps = np.array([list(_gaps(source, target, parts, recognizers)) for source, target in codes])
     identity, kept = gaps.mean(axis=0).T
     return identity, kept
 

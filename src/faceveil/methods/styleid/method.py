@@ -44,6 +44,7 @@ from faceveil.privacy import Guarantee
 PRIVACY = {"low": (1.0, "eyes-nose"), "medium": (1.02, "face"), "high": (1.2, "face")}
 FALLBACKS = ("blackout", "refuse")
 FEATHER = 0.045  # of the crop's side
+MORE = 2  # further tries for gender and age once a face holds the check
 
 
 @dataclass(frozen=True)
@@ -101,12 +102,9 @@ class StyleId:
     def protect(self, image: Image, face: Face, rng: np.random.Generator) -> tuple[Image, Region]:
         """A new picture with another face in the place of this one, and the region that changed."""
         source = look_at(image, face, self.recognizers)
-        if source is not None:
-            for number, target in enumerate(choose(source, rng, self.tries)):
-                for new in self.faces(source, target, number):
-                    tried = self._checked(source, new)
-                    if tried is not None:
-                        return _into(image, source, *tried)
+        found = source and self._search(source, rng)
+        if source and found:
+            return _into(image, source, *found)
         if self.fallback == "refuse":
             width, height = (round(v) for v in face.size_wh)
             raise ProtectionError(
@@ -115,19 +113,30 @@ class StyleId:
             )
         return FILTERS["blackout"].protect(image, face, rng)
 
+    def _search(self, source: Source, rng: np.random.Generator) -> tuple[Image, Region] | None:
+        """The first face that holds the check and suits; else the first that holds it; None where none does."""
+        found, more = None, MORE
+        for number, target in enumerate(choose(source, rng, self.tries)):
+            for new in self.faces(source, target, number):
+                where = placed(source.image, source.alignment, new.mask)
+                if where is None:
+                    return None
+                swapped = paste(source.image, new.crop, source.alignment, new.mask, feather=FEATHER)
+                verdict = check(swapped, source.face, source.embeddings, source.person)
+                if verdict.holds(self.needed):
+                    if verdict.suits:
+                        return swapped, where
+                    found = found or (swapped, where)
+                    break
+            more -= found is not None
+            if more < 0:
+                break
+        return found
+
     def faces(self, source: Source, target: int, number: int) -> Iterator[Fitted]:
         """New faces from one target, to be checked in this order; `number` counts the tries before."""
         new = fitted(source, moved_render(source, target, PUSH + number * PUSH_MORE))
         yield from _widening(source, new, PRIVACY[self.privacy][1])
-
-    def _checked(self, source: Source, new: Fitted) -> tuple[Image, Region] | None:
-        """The face in its photo, or None where it fails the check."""
-        where = placed(source.image, source.alignment, new.mask)
-        if where is None:
-            return None
-        swapped = paste(source.image, new.crop, source.alignment, new.mask, feather=FEATHER)
-        verdict = check(swapped, source.face, source.embeddings, source.person.looks)
-        return (swapped, where) if verdict.holds(self.needed) else None
 
 
 @dataclass(frozen=True)
