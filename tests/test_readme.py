@@ -14,8 +14,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 COMMANDS = [line.split("#")[0].strip() for line in README.splitlines() if line.startswith("    faceveil ")]
-# These say what they found by their exit code.
-VERDICTS = ("faceveil leaks", "faceveil certify")
+# These say what they found by their exit code; a set may have faces that no group takes.
+VERDICTS = ("faceveil leaks", "faceveil certify", "faceveil anonymize PHOTOS -o OUT -k")
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def test_a_command_of_the_readme_works(place, number):
     command = re.sub(r"\bOUT\b", f"OUT-{number}", COMMANDS[number])
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(command, shell=True, cwd=place, env=environment, capture_output=True, text=True)
-    allowed = (0, 3) if command.startswith(VERDICTS) else (0,)
+    allowed = (0, 3) if COMMANDS[number].startswith(VERDICTS) else (0,)
     assert done.returncode in allowed, f"{command}: {done.stderr}"
     assert "Traceback" not in done.stderr
 
