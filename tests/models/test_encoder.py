@@ -126,7 +126,7 @@ def test_real_faces_are_found_better_than_by_the_mean_face(shipped: Encoder) -> 
 
     mean_face = generator.render(w_space().mean[None], 256).repeat(len(faces), axis=0)
     renders = generator.render(shipped.encode(faces), 256)
-    assert distance(renders) < 0.38
+    assert distance(renders) < 0.40
     assert distance(renders) < distance(mean_face) - 0.1
     # dlib's recogniser took no part in training; two people are 0.8 apart on average.
     people = [np.linalg.norm(embed(a) - embed(b)) for a, b in zip(faces, renders, strict=True)]
