@@ -7,6 +7,7 @@ import cv2
 import numpy as np
 import pytest
 import torch
+from training.evaluate import embed
 from training.real_faces import held_out
 
 from faceveil.errors import UsageError
@@ -124,6 +125,9 @@ def test_real_faces_are_found_better_than_by_the_mean_face(shipped: Encoder) -> 
             return lpips(*pair).mean().item()
 
     mean_face = generator.render(w_space().mean[None], 256).repeat(len(faces), axis=0)
-    found = distance(generator.render(shipped.encode(faces), 256))
-    assert found < 0.40
-    assert found < distance(mean_face) - 0.1
+    renders = generator.render(shipped.encode(faces), 256)
+    assert distance(renders) < 0.40
+    assert distance(renders) < distance(mean_face) - 0.1
+    # dlib's recogniser took no part in training; two people are 0.8 apart on average.
+    people = [np.linalg.norm(embed(a) - embed(b)) for a, b in zip(faces, renders, strict=True)]
+    assert np.mean(people) < 0.54
