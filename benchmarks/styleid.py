@@ -27,8 +27,8 @@ from faceveil.faces.attributes import attributes, skin_angle
 from faceveil.methods import METHODS, FaceMethod, method
 from faceveil.methods.styleid.check import embeddings
 from faceveil.methods.styleid.looks import GAZE_X, MOUTH, YAW, looks
+from faceveil.methods.styleid.swap import generator
 from faceveil.models.encoder import Encoder
-from faceveil.models.generator import Generator
 from faceveil.models.recognizers import RECOGNIZERS, recognizer
 from faceveil.photos import read_photo
 
@@ -135,7 +135,7 @@ def reconstruct(subject: Subject) -> np.ndarray:
 
     place = align_ffhq(subject.face, 256)
     crop = place.crop(subject.image)
-    render = Generator().render(Encoder().encode(crop[None]), 256)[0]
+    render = generator().render(Encoder().encode(crop[None]), 256)[0]
     return paste(
         subject.image,
         render,

@@ -19,7 +19,7 @@ from faceveil.models.mobilestylegan import STYLE_DIM
 TABLE = Path(__file__).with_name("data") / "channels.csv"
 SLOTS = range(4, 13)  # the identity slots
 BLOCK = 64
-CHANNELS = 2560  # the number that is swapped by default
+CHANNELS = 3584  # the number that is swapped by default
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,7 @@ def warp(crop: Image, mesh: Floats, onto: Floats) -> Image:
     ticks = (np.arange(GRID) + 0.5) / GRID
     grid = np.stack(np.meshgrid(ticks, ticks), axis=-1).reshape(-1, 2)
     coarse = (spline(grid) * side).reshape(GRID, GRID, 2).astype(np.float32) - 0.5
-    x, y = cv2.split(cv2.resize(coarse, (side, side), interpolation=cv2.INTER_CUBIC))
+    x, y = cv2.split(cv2.resize(coarse, (side, side), interpolation=cv2.INTER_LINEAR))
     return np.asarray(cv2.remap(crop, x, y, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REFLECT), np.uint8)
 
 
