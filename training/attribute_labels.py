@@ -4,7 +4,7 @@ A target is a row of numbers from 0 to 1, one per output, NaN where nobody knows
 
 - UTKFace's file names: age, gender, ethnicity;
 - labels by eye from contact sheets (one annotator, a vision model): two tables of yes, no, or nothing where it
-  was not clear. A face is named there by the SHA-256 of `set/file name`, since LFW's file names are the names of people;
+  was not clear. A face is named there by the SHA-256 of `set/file name`: LFW names its files after people;
 - other networks, for what they tell better than can be labelled by eye in bulk: the expression network for smiling,
   the mesh for an open mouth. Both were checked against the hand labels (docs/attributes.md).
 """
