@@ -4,8 +4,8 @@ Per label, like MIKU's table 4: positive rate, accuracy, precision; and recall, 
 answer would reach, and whether the label is offered. Photos go the way users' photos go: found, aligned, read.
 
 Age, gender and ethnicity: 1,000 photos of UTKFace held out by hash, with UTKFace's labels. The rest: 60 FFHQ
-faces and 300 people of LFW held out by hash, labelled by people looking at them (`attributes_labels.csv`; a face
-is named by the SHA-256 of `set/file name`, and left out of a label where the lookers were not sure).
+faces and 300 people of LFW held out by hash, labelled by eye from contact sheets (`attributes_labels.csv`; a
+face is named by the SHA-256 of `set/file name`, and left out of a label where it was not clear).
 
 `--ship FILE` writes the network with `offered` set for the labels that hold.
 """

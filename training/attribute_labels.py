@@ -3,9 +3,9 @@
 A target is a row of numbers from 0 to 1, one per output, NaN where nobody knows. They come from
 
 - UTKFace's file names: age, gender, ethnicity;
-- people looking at contact sheets: two tables of yes, no, or nothing where they were not sure. A face is named
-  there by the SHA-256 of `set/file name`, since LFW's file names are the names of people;
-- other networks, for what they tell better than a person labels in bulk: the expression network for smiling,
+- labels by eye from contact sheets (one annotator, a vision model): two tables of yes, no, or nothing where it
+  was not clear. A face is named there by the SHA-256 of `set/file name`: LFW names its files after people;
+- other networks, for what they tell better than can be labelled by eye in bulk: the expression network for smiling,
   the mesh for an open mouth. Both were checked against the hand labels (docs/attributes.md).
 """
 
