@@ -50,6 +50,8 @@ Keep = Literal["none", "expression", "pose", "background"]
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 STRANGERS = 4  # people who do not exist, towards whom a mix at risk may move
+DRAWN = 40  # of whom those are chosen
+COLOUR_SLOTS = 13  # from here on W+ styles colour, skin and light
 RARE = 1e-4  # the false-match rate at which the rest of the set is compared, if it is
 MARGIN = 0.05  # of the threshold: pasting and compression move a face a little
 KEPT = {"pose": "where the own head looks", "expression": "the own smile and the opening of the own mouth"}
@@ -183,8 +185,16 @@ class _Run:
 
         mix = lower_weights(latents, weights, assess, self.method.beta, self.method.budget)
         if not mix.safe:
-            mix = push_away(mix, self.latent.strangers(STRANGERS, rng), assess)
+            mix = push_away(mix, self._strangers_like(mix.latent, rng), assess)
         return _Group(rows, mix)
+
+    def _strangers_like(self, latent: Floats, rng: np.random.Generator) -> Floats:
+        """People who do not exist, the likest of many, in the mix's own colours: age, gender and skin stay near."""
+        drawn = self.latent.strangers(DRAWN, rng)
+        likest = drawn[np.argsort(np.linalg.norm(drawn - latent, axis=1), kind="stable")[:STRANGERS]]
+        codes = likest.reshape(STRANGERS, SLOTS, -1).copy()
+        codes[:, COLOUR_SLOTS:] = latent.reshape(SLOTS, -1)[COLOUR_SLOTS:]
+        return codes.reshape(STRANGERS, -1)
 
     def _assess(self, latent: Floats, rows: Ints) -> Assessed:
         """Draw, find the features, and measure how far beyond each threshold each person is."""
