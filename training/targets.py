@@ -142,6 +142,7 @@ def pack(faces: dict[str, np.ndarray], coordinates: np.ndarray, images: np.ndarr
     ]
     numbers = {name: faces[name] for name in ("looks", "age", "female", "skin", "expression")}
     numbers["shade"] = np.array(shade)
+    numbers["origin"] = np.array([targets.origin(np.array(images[index])) for index in faces["index"]])
     np.savez_compressed(
         targets.DATA,
         coordinates=coordinates.astype(np.float16),

@@ -16,7 +16,7 @@ from faceveil.methods.styleid.control import control
 from faceveil.methods.styleid.fit import fitted_mesh, warp, with_forehead
 from faceveil.methods.styleid.light import relit
 from faceveil.methods.styleid.looks import face_in_crop, looks, lower_face_shade, traits
-from faceveil.methods.styleid.targets import Person, pool
+from faceveil.methods.styleid.targets import Person, origin, pool
 from faceveil.models.generator import Generator, as_wplus
 from faceveil.models.mobilestylegan import SIZES
 from faceveil.models.mobilestylegan import Floats as Vector
@@ -28,7 +28,10 @@ SUITABLE, FURTHEST = (
     10,
 )  # targets that suit best, at first and later; how many of them are drawn from
 CORRECTION = 0.8  # of what the preview is off; directions are not quite independent
-PUSH, PUSH_MORE = 2.5, 0.5  # whitened units away from the source, and more with each further try
+PUSH, PUSH_MORE = (
+    1.0,
+    0.5,
+)  # whitened units away from the source, and more with each further try: far squeezes eyes
 # How far each trait may be moved at first and after the preview, in deviations: age and smile read too coarsely.
 FIRST = np.array([2.0] * 8 + [0.7, 1.0])
 SECOND = np.array([1.0] * 8 + [0.2, 0.3])
@@ -73,7 +76,7 @@ def look_at(image: Image, face: Face, recognizers: tuple[str, ...]) -> Source | 
     crop, mesh = alignment.crop(part), with_forehead(alignment.points_to_crop(face.mesh[:, :2]))
     person = Person(
         looks(part, face), seen.age, seen.female, skin_angle(part, face), seen.expression,
-        lower_face_shade(crop, mesh),
+        lower_face_shade(crop, mesh), origin(crop),
     )  # fmt: skip
     return Source(part, face, alignment, crop, mesh, person, embeddings(part, face, recognizers), corner)
 

@@ -7,22 +7,25 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from faceveil.methods.styleid.looks import HAPPY
+from faceveil.models.attrnet import INPUT_SIZE, AttrNet
 from faceveil.models.mobilestylegan import Floats
 from faceveil.models.recognizers import RECOGNIZERS, recognizer
 from faceveil.models.wspace import w_space
 
 DATA = Path(__file__).with_name("data") / "targets.npz"
-FIELDS = ("looks", "age", "female", "skin", "expression", "shade")
+FIELDS = ("looks", "age", "female", "skin", "expression", "shade", "origin")
+ORIGINS = ("ethnicity White", "ethnicity Black", "ethnicity Asian", "ethnicity Indian")  # of AttrNet's labels
 EMBEDDING_STEPS = 127.0  # embeddings are stored as bytes of the largest value
 
 SURE = 0.85  # of a target's gender, so that no later step can tip it
 # What one unit of unlikeness is: looks in the order of looks.NAMES, which can be moved, and what can less.
 LOOKS_UNIT = np.array([10.0, 8.0, 0.07, 0.07, 0.025, 0.015, 0.07, 0.07])
-AGE_UNIT, SKIN_UNIT, EXPRESSION_UNIT, SHADE_UNIT = 4.0, 6.0, 0.3, 0.1
+AGE_UNIT, SKIN_UNIT, EXPRESSION_UNIT, SHADE_UNIT, ORIGIN_UNIT = 4.0, 6.0, 0.3, 0.1, 0.15
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +38,7 @@ class Person:
     skin: float  # typology angle; NaN in a grey photo
     expression: NDArray[np.float32]  # 7 probabilities
     shade: float  # of the lower face: beards
+    origin: NDArray[np.float32]  # 4 probabilities, of ORIGINS, as AttrNet sees it
 
     @property
     def traits(self) -> NDArray[np.float64]:
@@ -53,6 +57,7 @@ class Pool:
     skin: NDArray[np.float64]
     expression: NDArray[np.float64]  # N × 7
     shade: NDArray[np.float64]
+    origin: NDArray[np.float64]  # N × 4
     embeddings: dict[str, Floats]  # recogniser id → N × 128
 
     def __len__(self) -> int:
@@ -68,6 +73,7 @@ class Pool:
         total += ((self.age - source.age) / AGE_UNIT) ** 2
         total += ((self.shade - source.shade) / SHADE_UNIT) ** 2
         total += ((self.expression - source.expression) ** 2).sum(axis=1) / EXPRESSION_UNIT**2
+        total += ((self.origin - source.origin) ** 2).sum(axis=1) / ORIGIN_UNIT**2
         if not np.isnan(source.skin):
             total += ((self.skin - source.skin) / SKIN_UNIT) ** 2
         same = self.female > SURE if source.female > 0.5 else self.female < 1 - SURE
@@ -77,6 +83,21 @@ class Pool:
     def distances(self, name: str, embedding: Floats) -> NDArray[np.float32]:
         """Of each target to an embedding, by the recogniser of that id."""
         return recognizer(name).distance(self.embeddings[name], embedding)
+
+
+def origin(crop: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """What AttrNet sees in a face of FFHQ's alignment, in the order of ORIGINS."""
+    if crop.shape[0] < INPUT_SIZE:
+        crop = np.asarray(
+            cv2.resize(crop, (INPUT_SIZE, INPUT_SIZE), interpolation=cv2.INTER_LINEAR), np.uint8
+        )
+    net = _attrnet()
+    return net.read(crop[None])[0, [net.labels.index(name) for name in ORIGINS]]
+
+
+@cache
+def _attrnet() -> AttrNet:
+    return AttrNet()
 
 
 @cache
