@@ -60,12 +60,13 @@ def test_every_recogniser_is_beyond_its_threshold(name, swapped):
         assert recognizer(judge).distance(one[judge], other[judge]) > recognizer(judge).threshold
 
 
-def test_the_same_seed_gives_the_same_bytes_and_another_seed_another_face(swapped):
+def test_the_same_seed_gives_the_same_bytes_and_other_seeds_other_faces(swapped):
     before, face, after, _ = swapped["styleid"]
     again, _ = method("styleid").protect(before, face, RNG(5))
-    other, _ = method("styleid").protect(before, face, RNG(6))
     assert np.array_equal(again, after)
-    assert not np.array_equal(other, after)
+    # Few targets pass for some faces, so two seeds may meet in one.
+    others = (method("styleid").protect(before, face, RNG(seed))[0] for seed in range(6, 12))
+    assert any(not np.array_equal(other, after) for other in others)
 
 
 def test_pose_and_mouth_are_kept(swapped):
