@@ -10,7 +10,6 @@ from functools import cache
 import cv2
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import RBFInterpolator
 
 from faceveil.faces.align import similarity
 from faceveil.faces.face import Floats, Image
@@ -83,6 +82,8 @@ def fitted_mesh(target: Floats, source: Floats, points: tuple[Floats, Floats]) -
 
 def warp(crop: Image, mesh: Floats, onto: Floats) -> Image:
     """The crop with its mesh's vertices moved to `onto` by a thin-plate spline; sizes stay."""
+    from scipy.interpolate import RBFInterpolator  # slow to import
+
     side = crop.shape[0]
     frame = (
         np.array([[x, y] for x in (0.0, 0.5, 1.0) for y in (0.0, 0.5, 1.0) if (x, y) != (0.5, 0.5)]) * side
