@@ -186,6 +186,8 @@ class _Run:
         mix = lower_weights(latents, weights, assess, self.method.beta, self.method.budget)
         if not mix.safe:
             mix = push_away(mix, self._strangers_like(mix.latent, rng), assess)
+        if not mix.safe:  # the likest are too like: anybody, then
+            mix = push_away(mix, self.latent.strangers(STRANGERS, rng), assess)
         return _Group(rows, mix)
 
     def _strangers_like(self, latent: Floats, rng: np.random.Generator) -> Floats:

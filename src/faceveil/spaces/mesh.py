@@ -42,7 +42,7 @@ FRAME = _frame()
 class MeshSpace(SynthesisSpace):
     """Shape and texture coordinates; shape is scaled so that both vary alike, as in an AAM.
 
-    Fitted on the set. Cost: about 20 ms to encode or decode a face; fitting with 60 textures of 256 px needs
+    Fitted on the set. Cost: about 15 ms to encode or decode a face; fitting with 60 textures of 256 px needs
     300 MB. decode∘encode loses what the components cannot hold, and softens what is not face.
     """
 
