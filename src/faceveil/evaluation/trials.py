@@ -145,13 +145,7 @@ def _silhouette(vectors: Embeddings, groups: Ints) -> float:
 
 
 def _looks(crops: NDArray[np.uint8]) -> NDArray[np.float64]:
-    return np.array([features(_shown(crop)) for crop in crops], np.float64)
-
-
-def _shown(crop: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    import cv2
-
-    return np.asarray(cv2.resize(np.asarray(crop), (224, 224), interpolation=cv2.INTER_AREA), np.uint8)
+    return np.array([features(np.asarray(crop)) for crop in crops], np.float64)
 
 
 def _nothing(originals: Originals, method: str, k: int) -> Trial:
