@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from faceveil.errors import PhotoError, ProtectionError
+from faceveil.faces.detect import prepare
 from faceveil.photos import read_photo, write_bytes
 from faceveil.pipeline.engines import Engine, serial
 from faceveil.pipeline.journal import Journal, Outcome, Status
@@ -13,7 +14,7 @@ from faceveil.pipeline.manifest import Summary, manifest
 from faceveil.pipeline.plan import Job, Plan, make_plan
 from faceveil.pipeline.protect import protect_photo
 from faceveil.pipeline.set_run import run_set
-from faceveil.pipeline.settings import Settings, rng_for
+from faceveil.pipeline.settings import SECOND, Settings, rng_for
 from faceveil.pipeline.work import Clock, encoded, put, without_path
 
 
@@ -63,6 +64,7 @@ def _protect_file(job: Job, settings: Settings, staging: Path) -> Outcome:
     """Read, protect, encode, check, write. What is wrong with the photo quarantines it; what is wrong with the
     output folder or the weights ends the run."""
     clock = Clock()
+    prepare(settings.detector, SECOND[settings.detector])
     try:
         photo = read_photo(job.source, max_pixels=settings.max_pixels, keep=settings.keep)
         clock.lap("read")
