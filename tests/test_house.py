@@ -86,6 +86,8 @@ def test_a_filter_brings_no_other_method_along():
     import sys
 
     code = "import sys; from faceveil.pipeline import Settings; Settings(); print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
     assert "faceveil.methods.filters" in loaded
     assert not {"numba", "scipy", "sklearn", "openvino", "torch", "faceveil.methods.styleid"} & set(loaded)

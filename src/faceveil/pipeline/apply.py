@@ -57,10 +57,10 @@ def replace_in_photo(item: Replacement, settings: Settings, folder: Path, stagin
     return Outcome(job.name, status, about.count, about.found_late, notes=about.notes, seconds=clock.laps)
 
 
-def quarantined(job: Job, reason: str) -> Outcome:
+def quarantined(job: Job, reason: str, seconds: dict[str, float] | None = None) -> Outcome:
     """The photo is not released; what an earlier run left under its name goes too."""
     job.target.unlink(missing_ok=True)
-    return Outcome(job.name, "quarantined", reason=reason)
+    return Outcome(job.name, "quarantined", reason=reason, seconds=seconds or {})
 
 
 def _replaced(

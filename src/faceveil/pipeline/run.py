@@ -8,6 +8,7 @@ from pathlib import Path
 from faceveil.errors import PhotoError, ProtectionError
 from faceveil.faces.detect import prepare
 from faceveil.photos import read_photo, write_bytes
+from faceveil.pipeline.apply import quarantined
 from faceveil.pipeline.engines import Engine, serial
 from faceveil.pipeline.journal import Journal, Outcome, Status
 from faceveil.pipeline.manifest import Summary, manifest
@@ -72,11 +73,9 @@ def _protect_file(job: Job, settings: Settings, staging: Path) -> Outcome:
         clock.lap("protect")
         data = encoded(result.photo, job, settings)
     except (PhotoError, ProtectionError) as error:
-        return Outcome(job.name, "quarantined", reason=without_path(str(error), job), seconds=clock.laps)
+        return quarantined(job, without_path(str(error), job), clock.laps)
     except MemoryError:
-        return Outcome(
-            job.name, "quarantined", reason="not enough memory for this photo.", seconds=clock.laps
-        )
+        return quarantined(job, "not enough memory for this photo.", clock.laps)
     put(data, job, staging)
     clock.lap("write")
     status: Status = "protected" if result.faces else "no-face"
