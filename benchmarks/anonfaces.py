@@ -1,6 +1,6 @@
 """AnonFACES measured as in its paper: information loss, Rank-1, re-identification and the risk loop, on LFW.
 
-    python benchmarks/anonfaces.py [--part loss|rank1|loop …] [--k 2 4 8] [--runs 3] [--judge ID] [--json FILE]
+    python -m benchmarks.anonfaces [--part loss|rank1|loop …] [--k 2 4 8] [--runs 3] [--judge ID] [--json FILE]
 
 LFW (images/) is looked for in FACEVEIL_DATA/lfw or ../shared/data/lfw.
 

@@ -27,7 +27,7 @@ from faceveil.models.attributes import (
     expression,
     female,
 )
-from faceveil.models.attrnet import AttrNet
+from faceveil.models.attrnet import AttrNet, offered_labels
 from faceveil.models.recognizers import TEMPLATES
 
 # Where faces lie in FFHQ's crop: the mean of YuNet's points and boxes over FFHQ, in sides of the crop.
@@ -58,7 +58,8 @@ def attributes(image: Image, face: Face) -> Attributes:
 
 def attribute_names(net: AttrNet | None = None) -> tuple[str, ...]:
     """The columns of the attribute space."""
-    return ("age", "gender", "yaw", "pitch", *(net or AttrNet()).labels, *EXPRESSION_NAMES)
+    labels = offered_labels() if net is None else net.labels
+    return ("age", "gender", "yaw", "pitch", *labels, *EXPRESSION_NAMES)
 
 
 def attribute_vector(

@@ -29,7 +29,7 @@ from faceveil.spaces.pixel import PixelSpace
 GroupMap = Literal["direct", "latent", "attribute"]
 SynthesisMap = Literal["direct", "latent"]
 # Of the paper's fourteen labels those that AttrNet offers (no brown hair; goatee and no beard are one), and age for young.
-LABELS = (
+PAPERS_LABELS = (
     "age", "female", "bald", "bangs", "black hair", "blond hair", "grey hair", "facial hair", "glasses", "makeup",
     "smiling", "hat",
 )  # fmt: skip
@@ -48,7 +48,7 @@ class Miku:
     group_map: GroupMap = "attribute"
     synthesis_map: SynthesisMap = "latent"
     n_s: int = N_S
-    attributes: tuple[str, ...] = LABELS  # what the attribute map reads
+    attributes: tuple[str, ...] | None = None  # what the attribute map reads; None: all there are
 
     def __post_init__(self) -> None:
         check_k(self.id, self.k)
@@ -62,7 +62,8 @@ class Miku:
             raise UsageError(
                 f"miku: N_s counts the dimensions looked at for a cut, 1 or more; {self.n_s} is not."
             )
-        AttributeSpace(self.attributes)  # refuses names that it does not know
+        if self.attributes is not None:
+            AttributeSpace(self.attributes)  # refuses names that it does not know
 
     @property
     def guarantee(self) -> Guarantee:
@@ -73,7 +74,11 @@ class Miku:
     def parameters(self) -> dict[str, object]:
         """k, the two maps, N_s, and the attributes where they are grouped by."""
         maps = {"group_map": self.group_map, "synthesis_map": self.synthesis_map}
-        read = {"attributes": list(self.attributes)} if self.group_map == "attribute" else {}
+        read = (
+            {"attributes": list(AttributeSpace(self.attributes).names)}
+            if self.group_map == "attribute"
+            else {}
+        )
         return {"k": self.k, **maps, "n_s": self.n_s, **read}
 
     @property
