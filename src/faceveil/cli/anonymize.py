@@ -33,7 +33,15 @@ def anonymize(
         str, typer.Option(help="Which faces are one person: auto, folder, each, or a CSV (photo,subject).")
     ] = "auto",
     gallery: Annotated[
-        Path | None, typer.Option(help="Mix in faces of this folder; then no k is claimed.")
+        Path | None,
+        typer.Option(
+            help="k-same: neighbours from this folder of photos, not from the set; no k is claimed."
+        ),
+    ] = None,
+    group_map: Annotated[str | None, typer.Option(help="miku: group by direct, latent or attribute.")] = None,
+    synthesis_map: Annotated[str | None, typer.Option(help="miku: mix direct or latent.")] = None,
+    attributes: Annotated[
+        str | None, typer.Option(help="miku: the attributes to group by, as in 'age,female,smiling'.")
     ] = None,
     grouper: Annotated[str | None, typer.Option(help="How groups are formed; see 'faceveil group'.")] = None,
     recognizer: Annotated[str | None, typer.Option(help="Whose embedding groups are formed by.")] = None,
@@ -79,8 +87,9 @@ def anonymize(
     settings = Settings(
         method=make_method(
             method or (DEFAULT if k is None else K_METHOD),
-            k=k, keep=keep, gallery=gallery, grouper=grouper, recognizer=recognizer, strength=strength, shape=shape,
-            privacy=privacy, fallback=fallback, layers=layers, channels=channels, region=region,
+            k=k, keep=keep, gallery=gallery, grouper=grouper, recognizer=recognizer, group_map=group_map,
+            synthesis_map=synthesis_map, attributes=_names(attributes), strength=strength, shape=shape, privacy=privacy,
+            fallback=fallback, layers=layers, channels=channels, region=region,
         ),
         detector=detector,
         thorough=thorough,
@@ -97,6 +106,10 @@ def anonymize(
     summary = _run(plan, settings, engine, workers, resume, overwrite)
     print_summary(summary, as_json)
     raise typer.Exit(summary.exit_code)
+
+
+def _names(text: str | None) -> tuple[str, ...] | None:
+    return None if text is None else tuple(name.strip() for name in text.split(","))
 
 
 def _run(

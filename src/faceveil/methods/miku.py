@@ -28,7 +28,7 @@ from faceveil.spaces.pixel import PixelSpace
 
 GroupMap = Literal["direct", "latent", "attribute"]
 SynthesisMap = Literal["direct", "latent"]
-# Of the paper's fourteen labels those that AttrNet offers (no brown hair; goatee and no beard are one), and age for young.
+# The paper's fourteen labels as far as AttrNet has them: no brown hair, one for goatee and no beard, age for young.
 PAPERS_LABELS = (
     "age", "female", "bald", "bangs", "black hair", "blond hair", "grey hair", "facial hair", "glasses", "makeup",
     "smiling", "hat",

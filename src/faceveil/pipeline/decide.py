@@ -39,17 +39,15 @@ class Decision:
     figures: dict[str, float] = field(default_factory=dict)
 
 
-def decide(surveyed: Surveyed, names: Sequence[str], settings: Settings) -> Decision:
-    """Take the decision and keep it in the private folder, or read the one that was taken before."""
+def decide(surveyed: Surveyed, names: Sequence[str], settings: Settings, method: SetMethod) -> Decision:
+    """Take the decision and keep it in the private folder."""
     folder = surveyed.folder
-    if (folder / DECIDED).exists():
-        return _read(folder)
     photos = surveyed.photo_of
     nothing = np.zeros((0, 0), np.float32)
     embeddings = surveyed.array("embeddings") if settings.subjects == "auto" and len(photos) else nothing
     subjects = subjects_of(settings.subjects, photos, names, embeddings)
     if len(photos):
-        decision, crops = _grouped(surveyed, subjects, photos, settings)
+        decision, crops = _grouped(surveyed, subjects, photos, settings, method)
     else:
         decision, crops = Decision(subjects, photos, photos), np.zeros((0, 1, 1, 3), np.uint8)
     np.save(folder / "pictures.npy", crops)
@@ -58,10 +56,9 @@ def decide(surveyed: Surveyed, names: Sequence[str], settings: Settings) -> Deci
 
 
 def _grouped(
-    surveyed: Surveyed, subjects: Ints, photos: Ints, settings: Settings
+    surveyed: Surveyed, subjects: Ints, photos: Ints, settings: Settings, method: SetMethod
 ) -> tuple[Decision, NDArray[np.uint8]]:
-    method, rng = settings.method, rng_for(settings.seed, ITEM)
-    assert isinstance(method, SetMethod)
+    rng = rng_for(settings.seed, ITEM)
     k, whole_photos = method.guarantee.k or 1, settings.release == "photos"
     rows, reasons = np.arange(len(photos)), dict[int, str]()
     for round_ in range(ROUNDS):
@@ -87,6 +84,11 @@ def _grouped(
             break
     numbers = _shuffled_numbers(groups, rng)
     return Decision(subjects, numbers, pictures, reasons, release.notes, release.figures), release.crops
+
+
+def decided(folder: Path) -> Decision | None:
+    """The decision that was taken before, if one was."""
+    return _read(folder) if (folder / DECIDED).exists() else None
 
 
 def withdrawn(groups: Ints, subjects: Ints, photos: Ints, lost: Collection[int], k: int) -> set[int]:

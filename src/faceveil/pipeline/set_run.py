@@ -6,6 +6,7 @@ originals' faces lie in the private folder, which is removed at the end.
 
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -23,9 +24,10 @@ from faceveil.pipeline.apply import (
     replace_in_photo,
     write_crops,
 )
-from faceveil.pipeline.decide import Decision, decide, people_in_groups, withdrawn
+from faceveil.pipeline.decide import Decision, decide, decided, people_in_groups, withdrawn
 from faceveil.pipeline.engines import Engine
 from faceveil.pipeline.journal import Journal, Outcome
+from faceveil.pipeline.look import with_gallery
 from faceveil.pipeline.manifest import SetResult, Summary, manifest
 from faceveil.pipeline.plan import Plan
 from faceveil.pipeline.private import PrivateFolder
@@ -74,11 +76,7 @@ def _stages(
     progress: Progress,
 ) -> tuple[list[Outcome], SetResult]:
     clock = Clock()
-    surveyed = _survey(plan, settings, private, engine, progress)
-    clock.lap("looking")
-    progress("grouping")
-    decision = decide(surveyed, [job.name for job in plan.jobs], settings)
-    clock.lap("grouping")
+    surveyed, decision = _decide(plan, settings, private, engine, progress, clock)
     done = {
         number: Outcome(plan.jobs[number].name, "quarantined", reason=reason)
         for number, reason in surveyed.failed.items()
@@ -98,6 +96,28 @@ def _stages(
     people = len(np.unique(decision.subjects)) if len(surveyed) else 0
     result = SetResult(record, people, decision.figures, decision.notes, clock.laps)
     return [done[number] for number in range(len(plan.jobs))], result
+
+
+def _decide(
+    plan: Plan,
+    settings: Settings,
+    private: PrivateFolder,
+    engine: Engine,
+    progress: Progress,
+    clock: Clock,
+) -> tuple[Surveyed, Decision]:
+    """Look at the photos and decide, or read what was decided before."""
+    before = decided(private.path)
+    if before is not None:
+        return Surveyed(private.path), before
+    # The gallery first, so that one with too few people is refused at once.
+    with with_gallery(settings, private.path, engine=engine) as (method, said):
+        surveyed = _survey(plan, settings, private, engine, progress)
+        clock.lap("looking")
+        progress("grouping")
+        decision = decide(surveyed, [job.name for job in plan.jobs], settings, method)
+    clock.lap("grouping")
+    return surveyed, replace(decision, notes=(*said, *decision.notes))
 
 
 def _survey(
