@@ -51,7 +51,8 @@ def test_a_gallery_of_k_people_gives_everybody_their_mean(crowd, gallery, tmp_pa
     """With as many neighbours as the gallery has people, there is but one face."""
     out = tmp_path / "out"
     done = command(
-        crowd / "sub" / "two.png", "-o", out, "--method", "k-same-pixel", "-k", 3, "--gallery", gallery, "--release", "crops"
+        crowd / "sub" / "two.png", "-o", out, "--method", "k-same-pixel", "-k", 3, "--gallery", gallery,
+        "--release", "crops",
     )  # fmt: skip
     assert done.exit_code == 0, done.output
     files = sorted(out.glob("group-*/*.png"))

@@ -32,6 +32,9 @@ def anonymize(
     subjects: Annotated[
         str, typer.Option(help="Which faces are one person: auto, folder, each, or a CSV (photo,subject).")
     ] = "auto",
+    leftover: Annotated[
+        str, typer.Option(help="A face that no group takes: 'quarantine' its photo, or 'cover' it in black.")
+    ] = "quarantine",
     gallery: Annotated[
         Path | None,
         typer.Option(
@@ -88,8 +91,8 @@ def anonymize(
         method=make_method(
             method or (DEFAULT if k is None else K_METHOD),
             k=k, keep=keep, gallery=gallery, grouper=grouper, recognizer=recognizer, group_map=group_map,
-            synthesis_map=synthesis_map, attributes=_names(attributes), strength=strength, shape=shape, privacy=privacy,
-            fallback=fallback, layers=layers, channels=channels, region=region,
+            synthesis_map=synthesis_map, attributes=_names(attributes), strength=strength, shape=shape,
+            privacy=privacy, fallback=fallback, layers=layers, channels=channels, region=region,
         ),
         detector=detector,
         thorough=thorough,
@@ -98,6 +101,7 @@ def anonymize(
         seed=seed,
         release=release,
         subjects=subjects,
+        leftover=leftover,
     )  # fmt: skip
     plan = make_plan(photos, output)
     if dry_run:

@@ -62,7 +62,10 @@ def _print_counts(summary: "Summary") -> None:
         return
     sizes = [size.people for size in summary.result.record.groups.values()]
     between = f" of {min(sizes)} to {max(sizes)}" if sizes else ""
-    withheld = f"; {counts['faces_withheld']} faces withheld" if counts["faces_withheld"] else ""
+    left = [
+        f"; {counts[f'faces_{how}']} faces {how}" for how in ("withheld", "covered") if counts[f"faces_{how}"]
+    ]
+    withheld = "".join(left)
     if "neighbours" in summary.settings.method.parameters:
         print(
             f"{counts['people']} people, each with neighbours of their own from a gallery: no groups{withheld}."

@@ -66,6 +66,14 @@ def replace_face(image: Image, face: Face, picture: Image, alignment: Alignment)
     return out, Region(changed.astype(np.uint8) * 255, cover.left, cover.top)
 
 
+def cover_face(image: Image, face: Face, alignment: Alignment) -> tuple[Image, Region]:
+    """A new photo in which the face is black, from hairline to chin and wherever a replaced face is compared."""
+    cover = _joined([whole_face(face, image), _inner(alignment, image)], image)
+    out = image.copy()
+    out[cover.window] = np.where(cover.mask[..., None] > 0, np.uint8(0), image[cover.window])
+    return out, cover
+
+
 def is_replaced(face: Face, places: Iterable[Alignment]) -> bool:
     """Whether a face that was found in the result is one of those put there."""
     for place in places:

@@ -1,8 +1,8 @@
 """Decide, the second stage for a set: who is who, which group each face is in, and what it is replaced by.
 
 A photo is released only if every face in it is. So a face that finds no group takes its photo away, with the
-other faces in it; and a group that loses people by that may fall below k. Then the faces that remain are grouped
-again, and what is still too small after some rounds is withdrawn with its photos.
+other faces in it, unless such faces are to be covered; and a group that loses people by that may fall below k. Then
+the faces that remain are grouped again, and what is still too small after some rounds is withdrawn with its photos.
 """
 
 import json
@@ -59,7 +59,7 @@ def _grouped(
     surveyed: Surveyed, subjects: Ints, photos: Ints, settings: Settings, method: SetMethod
 ) -> tuple[Decision, NDArray[np.uint8]]:
     rng = rng_for(settings.seed, ITEM)
-    k, whole_photos = method.guarantee.k or 1, settings.release == "photos"
+    k, whole_photos = method.guarantee.k or 1, takes_photos_away(settings)
     rows, reasons = np.arange(len(photos)), dict[int, str]()
     for round_ in range(ROUNDS):
         faces = surveyed.face_set(subjects, rows)
@@ -84,6 +84,11 @@ def _grouped(
             break
     numbers = _shuffled_numbers(groups, rng)
     return Decision(subjects, numbers, pictures, reasons, release.notes, release.figures), release.crops
+
+
+def takes_photos_away(settings: Settings) -> bool:
+    """Whether a face without a group stops its photo: it is neither left out as a crop nor covered."""
+    return settings.release == "photos" and settings.leftover == "quarantine"
 
 
 def decided(folder: Path) -> Decision | None:
