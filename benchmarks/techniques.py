@@ -3,8 +3,9 @@
     python benchmarks/techniques.py [--people N] [--photos N] [--only lfw orl] [--cache FILE] [--write FILE]
 
 LFW (images/) is looked for in FACEVEIL_DATA/lfw or ../shared/data/lfw; ORL comes from its card. Of each set the
-first N people with enough photos are taken. Every photo is filtered at every strength, written as PNG and attacked
-as `faceveil evaluate` does. The paper's recogniser is B (dlib); all three attack.
+first N people with enough photos are taken. Every photo is protected at every strength, written as PNG and attacked
+as `faceveil evaluate` does. The k-same methods form groups of at least k people; the photos of a person stay
+together. The paper's recogniser is B (dlib); all three attack.
 """
 
 import argparse
@@ -27,7 +28,10 @@ from faceveil.evaluation.attacks import run_attack
 from faceveil.evaluation.cache import Cache
 from faceveil.evaluation.people import pair_photos
 from faceveil.evaluation.tuning import Configuration, highest_error, lowest_cost
-from faceveil.faces import find_faces, with_mesh
+from faceveil.faces import FaceSet, align_ffhq, find_faces, with_mesh
+from faceveil.faces.crops import face_set
+from faceveil.faces.face_set import CROP_SIZE
+from faceveil.faces.replace import replace_face
 from faceveil.methods import method
 from faceveil.models import weights
 from faceveil.report.curves import Line, det
@@ -41,6 +45,10 @@ STRENGTHS = {
     "threshold": (127,),
     "eye-mask": (None,),
     "blackout": (None,),
+    "k-same-pixel": (2, 3, 5, 10),
+    "k-same-eigen": (2, 3, 5, 10),
+    "k-same-partial-m": (2, 3, 5, 10),
+    "k-same-m": (2, 3, 5, 10),
 }
 PAPER = "dlib-resnet.v1"
 DIFFERENCES = """## Where this differs from the paper
@@ -56,7 +64,10 @@ DIFFERENCES = """## Where this differs from the paper
 - Restored is not in the paper: blur of unknown size is recognised and undone, pixels are smoothed, and the face is
   cut out by hand, so that a detector that fails protects nobody. The filtered photos are PNG: after JPEG less can be
   undone.
-- The filters change the box that YuNet found; hair and outline beyond it remain.""".splitlines()
+- The filters change the box that YuNet found; hair and outline beyond it remain. The k-same methods paste their
+  group's face over the whole face; hair remains there too.
+- A group's face is the same for all its people, so naive can be right for one of k at best, by chance; parrot sees
+  the same picture on both photos of a person, and on those of k − 1 others.""".splitlines()
 ATTACKS = ("naive", "reverse", "parrot", "restored")
 
 
@@ -79,6 +90,7 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="the Markdown page")
     parser.add_argument("--report", type=Path, help="a page of charts")
     options = parser.parse_args()
+    cached = options.cache is not None and options.cache.exists()
     cache, results, start = Cache(options.cache), {}, time.perf_counter()
     for name in options.only:
         photos = lfw(options.people, options.photos) if name == "lfw" else orl(options.people, options.photos)
@@ -86,6 +98,7 @@ def main() -> None:
     document = {
         "machine": machine(),
         "minutes": round((time.perf_counter() - start) / 60, 1),
+        "cached": cached,
         "sets": results,
     }
     if options.json:
@@ -124,13 +137,15 @@ def orl(people: int, photos: int) -> list[tuple[str, np.ndarray]]:
 def measure(name: str, photos: list[tuple[str, np.ndarray]], cache: Cache) -> dict:
     scenes = [scene for entry in photos if (scene := found(*entry))]
     rows = []
+    everyone = aligned(scenes)
     with tempfile.TemporaryDirectory() as folder:
         originals = Path(folder) / "originals"
         save(originals, ((scene.name, scene.image) for scene in scenes))
         for technique, strengths in STRENGTHS.items():
             for strength in strengths:
                 released = Path(folder) / f"{technique}-{strength}"
-                save(released, filtered(scenes, technique, strength))
+                protected = k_same if technique.startswith("k-same") else filtered
+                save(released, protected(scenes, everyone, technique, strength))
                 rows += attacked(technique, strength, originals, released, cache)
                 best = [row for row in rows[-12:] if row["recognizer"] == PAPER and row["attack"] == "naive"]
                 print(name, json.dumps({k: v for k, v in best[-1].items() if k != "curve"}), flush=True)
@@ -148,7 +163,21 @@ def found(name: str, image: np.ndarray) -> Scene | None:
     return Scene(name, image, with_mesh(image, [face])[0]) if face else None
 
 
-def filtered(scenes: list[Scene], technique: str, strength: int | None):
+def aligned(scenes: list[Scene]) -> FaceSet:
+    """The faces as the k-same methods take them; whose they are is in the folder's name."""
+    people = sorted({scene.name.split("/")[0] for scene in scenes})
+    crops = [align_ffhq(scene.face, CROP_SIZE).crop(scene.image) for scene in scenes]
+    return face_set(np.array(crops), np.array([people.index(scene.name.split("/")[0]) for scene in scenes]))
+
+
+def k_same(scenes: list[Scene], everyone: FaceSet, technique: str, k: int):
+    release = method(technique, k=k).release(everyone, np.random.default_rng(k))
+    for scene, picture in zip(scenes, release.pictures, strict=True):
+        place = align_ffhq(scene.face, CROP_SIZE)
+        yield scene.name, replace_face(scene.image, scene.face, release.crops[picture], place)[0]
+
+
+def filtered(scenes: list[Scene], _: FaceSet, technique: str, strength: int | None):
     chosen = method(technique, strength=strength, shape=None if technique == "eye-mask" else "box")
     for number, scene in enumerate(scenes):
         yield scene.name, chosen.protect(scene.image, scene.face, np.random.default_rng(number))[0]
@@ -204,7 +233,7 @@ def configuration(row: dict) -> Configuration:
 
 
 def page(document: dict) -> str:
-    about, parts = document["machine"], ["# Techniques: the filters under attack", ""]
+    about, parts = document["machine"], ["# Techniques: filters and k-same under attack", ""]
     parts += [
         "Made by `benchmarks/techniques.py`; its first lines say how. Numbers in per cent; EER over the comparisons",
         "that took place and, in brackets, with failures to acquire counted as not matching.",
@@ -270,7 +299,7 @@ def optimal_table(rows: list[dict]) -> list[str]:
 
 def charts(document: dict) -> str:
     """EER, FTA and what is found against strength, per technique; DET curves of the optimal configurations."""
-    parts = ["<h1>Techniques: the filters under attack</h1>"]
+    parts = ["<h1>Techniques: filters and k-same under attack</h1>"]
     for name, entry in document["sets"].items():
         rows, figures, optimal = entry["rows"], [], []
         for technique, strengths in STRENGTHS.items():
@@ -302,7 +331,8 @@ def strength_chart(rows: list[dict], technique: str) -> str:
         Line("found, restored", x, np.array([row["found"] for row in restored])),
     ]
     lines = [Line(one.label, one.x[np.isfinite(one.y)], one.y[np.isfinite(one.y)]) for one in lines]
-    return strength_figure(technique, method(technique).meaning, [one for one in lines if len(one.x)])
+    meaning = "k" if technique.startswith("k-same") else method(technique).meaning
+    return strength_figure(technique, meaning, [one for one in lines if len(one.x)])
 
 
 def percent(value: float | None) -> str:

@@ -67,3 +67,27 @@ def test_public_names_are_pinned():
     ]  # fmt: skip
     for name in faceveil.__all__:
         assert getattr(faceveil, name) is not None
+
+
+def test_the_registry_names_every_method_of_its_modules():
+    from importlib import import_module
+
+    from faceveil.methods import HOMES, METHODS
+
+    for home, names in HOMES.items():
+        module, _, table = home.partition(":")
+        found = getattr(import_module(f"faceveil.methods.{module}"), table)
+        assert tuple(found if isinstance(found, dict) else [found.id]) == names
+    assert [entry.id for entry in METHODS.values()] == list(METHODS)
+
+
+def test_a_filter_brings_no_other_method_along():
+    import subprocess
+    import sys
+
+    code = "import sys; from faceveil.pipeline import Settings; Settings(); print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert "faceveil.methods.filters" in loaded
+    assert not {"numba", "scipy", "sklearn", "openvino", "torch", "faceveil.methods.styleid"} & set(loaded)

@@ -189,9 +189,11 @@ def test_people_named_by_points_are_taken_as_named(group_photos, cache_file, tmp
         for number, people in enumerate(GROUPS)
         for column, one in enumerate(people)
     ]
-    table.write_text("photo,x,y,person\n" + "\n".join(lines))
+    table.write_text("photo,x,y,person\n" + "\n".join([*lines, "group-1.png,2,3,nobody"]))
     found = evaluate(group_photos, group_photos, Options(subjects=str(table), cache=cache_file, **FAST))
     assert found.people == 9 and not any("told by the recognisers" in text for text in found.warnings)
+    (missed,) = [text for text in found.warnings if "in no face" in text]
+    assert missed.startswith("1 points") and "group-1.png, x 2, y 3" in missed
     assert {one.person for one in found.exposed} == {f"person-{one}" for one in range(1, 10)}
     assert any(one.attack == "parrot" for one in found.attacks), "three people are in two photos"
 

@@ -193,6 +193,14 @@ def test_existing_outputs_are_refused_and_overwritten_only_on_request(photos, tm
     anonymize(photos, tmp_path / "out", overwrite=True)
 
 
+def test_what_is_quarantined_now_takes_its_older_output_along(photos, tmp_path):
+    first = anonymize(photos, tmp_path / "out").outcomes[0].name
+    (photos / first).write_bytes(b"no picture any more")
+    again = anonymize(photos, tmp_path / "out", overwrite=True)
+    assert [o.name for o in again.outcomes if o.status == "quarantined"] == [first]
+    assert not (tmp_path / "out" / first).exists()
+
+
 def test_a_finished_run_is_not_resumed(photos, tmp_path):
     anonymize(photos, tmp_path / "out")
     with pytest.raises(OutputError, match="nothing to resume"):

@@ -6,6 +6,7 @@ from faceveil.evaluation.acquire import Looks
 from faceveil.evaluation.attackers import Attacker
 from faceveil.evaluation.clusters import MOST
 from faceveil.evaluation.results import AttackResult
+from faceveil.evaluation.who import points_without_a_face
 from faceveil.models.inception import FEATURES
 
 FEW_PEOPLE = 30
@@ -26,6 +27,12 @@ def _about_people(looks: Looks, told: int) -> Iterator[str]:
         yield (
             f"whom {told} of {len(looks.looks)} faces show was told by the recognisers and may be wrong; "
             "name people with --subjects FILE.csv (photo, x, y, person)"
+        )
+    if missed := points_without_a_face(looks):
+        row = missed[0]
+        yield (
+            f"{len(missed)} points of the table of people lie in no face that was found, the first: "
+            f"{row['photo']}, x {row['x']}, y {row['y']}; nothing is said about them"
         )
 
 

@@ -68,6 +68,18 @@ def rows_of_faces(rows: Sequence[Row], looks: Looks) -> list[Row | None]:
     ]
 
 
+def points_without_a_face(looks: Looks) -> list[Row]:
+    """Rows of the table of people whose point lies in no face that was found."""
+    if looks.pairs.subjects in ("auto", "faces", "folder", "name", "each"):
+        return []
+    seen: dict[str, list[Face]] = {}
+    for pair, look in zip(looks.pairs.pairs, looks.looks, strict=True):
+        if look.original is not None:
+            seen.setdefault(pair.name, []).append(look.original)
+    rows = [(row, _point(row)) for row in read_table(Path(looks.pairs.subjects), ("photo", "person"))]
+    return [r for r, point in rows if point and not any(_inside(point, f) for f in seen.get(r["photo"], ()))]
+
+
 def _row_of(look: Look, rows: Sequence[Row]) -> Row | None:
     plain = None
     for row in rows:

@@ -1,6 +1,8 @@
 """Detectors by name. Each is a function: picture and thoroughness in, faces out, best first."""
 
 from collections.abc import Callable
+from functools import cache
+from threading import Thread
 
 import numpy as np
 
@@ -13,6 +15,14 @@ Detector = Callable[[Image, bool], list[Face]]
 
 DETECTORS: dict[str, Detector] = {"yunet": yunet.find, "blazeface": blazeface.find, "haar": haar.find}
 CARDS = {"yunet": "yunet.2023mar", "blazeface": "blazeface.back", "haar": None}  # the weights each needs
+
+
+@cache
+def prepare(*detectors: str) -> None:
+    """Begin to load these detectors side by side, while something else is done; once in a process."""
+    nothing = np.zeros((32, 32, 3), np.uint8)
+    for name in detectors:
+        Thread(target=DETECTORS[name], args=(nothing, False)).start()
 
 
 def find_faces(

@@ -6,9 +6,6 @@ ways; what then scores high is a face. Measured on scenes with known answers (do
 finds more than a pass at double size and has fewer false boxes, at a third of the cost.
 """
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 
 from faceveil.faces.boxes import best_of_each
@@ -23,18 +20,7 @@ PROPOSE = {False: 0.12, True: 0.05}  # lower in a thorough scan: four times as m
 HINT, CONFIRM = 0.06, 0.85
 TURNS = (-30.0, 30.0)  # degrees; upright looks come first, and within ±15 of each the network is at its best
 LOOK, FACE_IN_LOOK = 128, 56  # px: side of a close-up, and how wide the proposed face is in it
-BATCH = 16
 TILE, OVERLAP, GRID = 1600, 128, 64  # px
-
-
-@dataclass(frozen=True)
-class _Found:
-    """Candidate faces of one or more views: arrays of equal length."""
-
-    view: Any  # index of the view each was found in
-    boxes: Floats
-    points: Floats
-    scores: Floats
 
 
 def find(image: Image, thorough: bool = False) -> list[Face]:
@@ -54,8 +40,8 @@ def _proposals(image: Image, scale: float, threshold: float) -> tuple[Floats, Fl
     found = []
     while True:
         for view in tiles(image, scale, TILE, OVERLAP, GRID):
-            heads = _detect(view.pixels[None], threshold)
-            found.append((view.to_photo(heads.boxes.reshape(-1, 2, 2)).reshape(-1, 4), heads.scores))
+            boxes, _, scores = _detect(_network(), view.pixels, threshold)
+            found.append((view.to_photo(boxes.reshape(-1, 2, 2)).reshape(-1, 4), scores))
         if max(image.shape[:2]) * scale <= SMALLEST_PASS:
             break
         scale /= LEVEL
@@ -69,10 +55,8 @@ def _confirmed(image: Image, boxes: Floats) -> list[Face]:
     for degrees in (0.0, *TURNS):
         hinted = range(len(boxes)) if degrees == 0 else list(best)
         open_ = [i for i in hinted if i not in best or best[i].score < CONFIRM]
-        for start in range(0, len(open_), BATCH):
-            batch = open_[start : start + BATCH]
-            for which, face in _faces_in_looks([_look(image, boxes[i], degrees) for i in batch]):
-                i = batch[which]
+        for i in open_:
+            for face in _faces_in_look(_look(image, boxes[i], degrees)):
                 if i not in best or face.score > best[i].score:
                     best[i] = face
     return [face for face in best.values() if face.score >= CONFIRM]
@@ -83,55 +67,48 @@ def _look(image: Image, box: Floats, degrees: float) -> View:
     return close_up(image, (box[:2] + box[2:]) / 2, FACE_IN_LOOK / max(width, 0.8 * height), degrees, LOOK)
 
 
-def _faces_in_looks(views: list[View]) -> list[tuple[int, Face]]:
+def _faces_in_look(view: View) -> list[Face]:
     """What stands where the proposal was, about as large, in the photo's coordinates."""
-    found = _detect(np.stack([view.pixels for view in views]), HINT)
-    centres = (found.boxes[:, :2] + found.boxes[:, 2:]) / 2
-    widths = np.maximum(found.boxes[:, 2] - found.boxes[:, 0], 0.8 * (found.boxes[:, 3] - found.boxes[:, 1]))
+    boxes, points, scores = _detect(_network(LOOK), view.pixels, HINT)
+    centres = (boxes[:, :2] + boxes[:, 2:]) / 2
+    widths = np.maximum(boxes[:, 2] - boxes[:, 0], 0.8 * (boxes[:, 3] - boxes[:, 1]))
     central = np.abs(centres - LOOK / 2).max(axis=1) < 0.35 * FACE_IN_LOOK
     alike = (widths > 0.6 * FACE_IN_LOOK) & (widths < 1.7 * FACE_IN_LOOK)
     faces = []
     for j in np.flatnonzero(central & alike):
-        view = views[found.view[j]]
-        centre = view.to_photo(centres[j])
-        half = (found.boxes[j, 2:] - found.boxes[j, :2]) / 2 / view.zoom
+        centre, half = view.to_photo(centres[j]), (boxes[j, 2:] - boxes[j, :2]) / 2 / view.zoom
         box = np.concatenate([centre - half, centre + half])
-        face = Face(box, view.to_photo(found.points[j]), float(found.scores[j]), "yunet")
-        faces.append((int(found.view[j]), face))
+        faces.append(Face(box, view.to_photo(points[j]), float(scores[j]), "yunet"))
     return faces
 
 
-def _detect(batch: Image, threshold: float) -> _Found:
-    """Decode the three heads (strides 8, 16, 32) of the network for pictures N×H×W×3, sides multiples of 32."""
-    count, _, width, _ = batch.shape
-    outputs = [out.reshape(count, -1, out.shape[-1]) for out in _network()(batch)]
+def _detect(network: Network, picture: Image, threshold: float) -> tuple[Floats, Floats, Floats]:
+    """Boxes, points and scores from the network's three heads (strides 8, 16, 32); sides are multiples of 32."""
+    outputs, width = network(picture[None]), picture.shape[1]
     parts = []
     for level, stride in enumerate((8, 16, 32)):
-        classes, objects, boxes, points = outputs[level::3]
-        scores = np.sqrt(np.clip(classes[..., 0], 0, 1) * np.clip(objects[..., 0], 0, 1))
-        view, cell = np.nonzero(scores > threshold)
+        classes, objects, boxes, points = (out[0] for out in outputs[level::3])
+        scores = np.sqrt(np.clip(classes[:, 0], 0, 1) * np.clip(objects[:, 0], 0, 1))
+        cell = np.flatnonzero(scores > threshold)
         corner = np.stack([cell % (width // stride), cell // (width // stride)], axis=1)
-        box, point = boxes[view, cell], points[view, cell].reshape(-1, 5, 2)
-        centre, half = (corner + box[:, :2]) * stride, np.exp(box[:, 2:]) * stride / 2
-        parts.append(
-            (
-                view,
-                np.hstack([centre - half, centre + half]),
-                (corner[:, None] + point) * stride,
-                scores[view, cell],
-            )
-        )
-    return _Found(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+        centre, half = (corner + boxes[cell, :2]) * stride, np.exp(boxes[cell, 2:]) * stride / 2
+        box = np.hstack([centre - half, centre + half])
+        parts.append((box, (corner[:, None] + points[cell].reshape(-1, 5, 2)) * stride, scores[cell]))
+    boxes, points, scores = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return boxes, points, scores
 
 
 @once
-def _network() -> Network:
-    """The network for batches of pictures of any size, taking RGB bytes."""
+def _network(side: int = -1) -> Network:
+    """The network for pictures of one side, or of any size, taking RGB bytes.
+
+    One for looks alone, because a network prepares itself anew whenever the size changes.
+    """
     ov = openvino()
     from openvino.preprocess import PrePostProcessor
 
     model = read_model("yunet.2023mar")
-    model.reshape([-1, 3, -1, -1])
+    model.reshape([1, 3, side, side])
     steps = PrePostProcessor(model)
     steps.input().tensor().set_element_type(ov.Type.u8).set_layout(ov.Layout("NHWC"))
     steps.input().model().set_layout(ov.Layout("NCHW"))

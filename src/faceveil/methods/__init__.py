@@ -1,20 +1,38 @@
 """The papers' methods by name."""
 
+from collections import UserDict
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 from faceveil.errors import UsageError
-from faceveil.methods.anonfaces import ANONFACES
-from faceveil.methods.filters import FILTERS
-from faceveil.methods.ksame import K_SAME
 from faceveil.methods.method import FaceMethod, Method, Release, SetMethod
-from faceveil.methods.miku import MIKU
-from faceveil.methods.styleid import STYLEID
 
-METHODS: dict[str, Method] = {**FILTERS, **K_SAME, MIKU.id: MIKU, ANONFACES.id: ANONFACES, **STYLEID}
 DEFAULT = "blackout"  # the one filter that is safe
+HOMES = {  # module and name under which a method, or a table of methods, is found
+    "filters:FILTERS": ("blackout", "eye-mask", "threshold", "blur", "noise", "pixelate"),
+    "ksame:K_SAME": ("k-same-pixel", "k-same-eigen", "k-same-partial-m", "k-same-m"),
+    "miku:MIKU": ("miku",),
+    "anonfaces:ANONFACES": ("anonfaces",),
+    "styleid:STYLEID": ("styleid", "styleid-layers", "styleid-channels", "styleid-mask"),
+}
 
 __all__ = ["DEFAULT", "METHODS", "FaceMethod", "Method", "Release", "SetMethod", "method"]
+
+
+class Registry(UserDict[str, Any]):
+    """Methods by id, each imported when it is first asked for: some bring compilers and large tables along."""
+
+    def __getitem__(self, name: str) -> Method:
+        found = self.data[name]
+        if isinstance(found, str):
+            module, _, table = found.partition(":")
+            found = getattr(import_module(f"{__name__}.{module}"), table)
+            found = self.data[name] = found[name] if isinstance(found, dict) else found
+        return found  # type: ignore[no-any-return]
+
+
+METHODS = Registry({name: home for home, names in HOMES.items() for name in names})
 
 
 def method(name: str = DEFAULT, **options: Any) -> Method:

@@ -29,7 +29,6 @@ Precision = Literal["f32", "bf16"]
 Built = TypeVar("Built")
 
 _first_use = threading.Lock()
-_building = threading.RLock()
 _streams = 1
 
 
@@ -42,10 +41,11 @@ def allow_threads(count: int) -> None:
 def once(build: Callable[..., Built]) -> Callable[..., Built]:
     """functools.cache for what is dear to build: threads that want the same wait for the first."""
     cached = cache(build)
+    locks: dict[Any, threading.RLock] = {}
 
     @wraps(build)
     def locked(*arguments: Any) -> Built:
-        with _building:
+        with locks.setdefault(arguments, threading.RLock()):
             return cached(*arguments)
 
     return locked
@@ -151,7 +151,7 @@ def _shape_of(port: Any) -> tuple[int, ...]:
     return tuple(-1 if size.is_dynamic else size.get_length() for size in port.partial_shape)
 
 
-@cache
+@once
 def _core() -> Any:
     core = openvino().Core()
     core.add_extension(_transposed_convolution_with_bias())

@@ -67,10 +67,10 @@ def reasons_of(decision: Decision, about: PhotoFaces) -> list[str]:
     return [decision.reasons.get(row, NO_GROUP) for row in rows if decision.groups[row] < 0]
 
 
-def quarantined(job: Job, reason: str) -> Outcome:
+def quarantined(job: Job, reason: str, seconds: dict[str, float] | None = None) -> Outcome:
     """The photo is not released; what an earlier run left under its name goes too."""
     job.target.unlink(missing_ok=True)
-    return Outcome(job.name, "quarantined", reason=reason)
+    return Outcome(job.name, "quarantined", reason=reason, seconds=seconds or {})
 
 
 def _replaced(

@@ -6,14 +6,16 @@ from functools import partial
 from pathlib import Path
 
 from faceveil.errors import PhotoError, ProtectionError
+from faceveil.faces.detect import prepare
 from faceveil.photos import read_photo, write_bytes
+from faceveil.pipeline.apply import quarantined
 from faceveil.pipeline.engines import Engine, serial
 from faceveil.pipeline.journal import Journal, Outcome, Status
 from faceveil.pipeline.manifest import Summary, manifest
 from faceveil.pipeline.plan import Job, Plan, make_plan
 from faceveil.pipeline.protect import protect_photo
 from faceveil.pipeline.set_run import run_set
-from faceveil.pipeline.settings import Settings, rng_for
+from faceveil.pipeline.settings import SECOND, Settings, rng_for
 from faceveil.pipeline.work import Clock, encoded, put, without_path
 
 
@@ -63,6 +65,7 @@ def _protect_file(job: Job, settings: Settings, staging: Path) -> Outcome:
     """Read, protect, encode, check, write. What is wrong with the photo quarantines it; what is wrong with the
     output folder or the weights ends the run."""
     clock = Clock()
+    prepare(settings.detector, SECOND[settings.detector])
     try:
         photo = read_photo(job.source, max_pixels=settings.max_pixels, keep=settings.keep)
         clock.lap("read")
@@ -70,11 +73,9 @@ def _protect_file(job: Job, settings: Settings, staging: Path) -> Outcome:
         clock.lap("protect")
         data = encoded(result.photo, job, settings)
     except (PhotoError, ProtectionError) as error:
-        return Outcome(job.name, "quarantined", reason=without_path(str(error), job), seconds=clock.laps)
+        return quarantined(job, without_path(str(error), job), clock.laps)
     except MemoryError:
-        return Outcome(
-            job.name, "quarantined", reason="not enough memory for this photo.", seconds=clock.laps
-        )
+        return quarantined(job, "not enough memory for this photo.", clock.laps)
     put(data, job, staging)
     clock.lap("write")
     status: Status = "protected" if result.faces else "no-face"
