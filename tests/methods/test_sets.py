@@ -185,6 +185,13 @@ def test_what_a_method_cannot_do_is_refused(name, wrong):
         method(name, **wrong)
 
 
+def test_options_are_named_as_the_command_line_writes_them():
+    with pytest.raises(UsageError, match=r"blackout has no -k; it takes --strength"):
+        method("blackout", k=3)
+    with pytest.raises(UsageError, match=r"miku has no --budget; it takes -k, --group-map"):
+        method("miku", budget=3)
+
+
 def test_without_a_seed_the_same_groups_give_another_face(made_up_people):
     """The start weights alone do it: nobody watches here, so nothing else is drawn."""
     few = made_up_people.take(np.arange(3))  # one group, whatever is drawn
