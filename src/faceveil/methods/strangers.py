@@ -19,7 +19,8 @@ from faceveil.spaces.attribute import AttributeSpace
 Floats = NDArray[np.float32]
 LIKEST = 24  # of the pool, from which strangers are drawn
 COLOUR_SLOTS = 13  # from here on W+ styles colour, skin and light
-AGE_UNIT, ORIGIN_UNIT = 8.0, 0.3  # years and probability that count as one step of unlikeness
+# Years, probability and degrees that count as one step of unlikeness.
+AGE_UNIT, ORIGIN_UNIT, TURN_UNIT = 8.0, 0.3, 15.0
 CLEAR = 0.15  # of a threshold: a stranger this far beyond it stays beyond it in other colours
 TOO_LIKE = 1e3  # unlikeness: after all others of the gender
 
@@ -44,9 +45,11 @@ def strangers_like(
 
 
 def _unlikeness(members: FaceSet, made_up: Pool) -> NDArray[np.float64]:
-    """How badly each of the pool suits the members' mean; infinite for the other gender."""
+    """How badly each of the pool suits the members' mean: who looks straight ahead suits any head, the other gender
+    never suits."""
     age, female, *origin = one_each(LOOKS.encode(members), members.subjects).mean(axis=0)
     total = ((made_up.age - age * OLDEST) / AGE_UNIT) ** 2
     total += (((made_up.origin - origin) / ORIGIN_UNIT) ** 2).sum(axis=1)
+    total += ((made_up.looks[:, :2] / TURN_UNIT) ** 2).sum(axis=1)  # yaw and pitch
     same = made_up.female > SURE if female > 0.5 else made_up.female < 1 - SURE
     return np.where(same, total, np.inf)
