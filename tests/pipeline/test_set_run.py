@@ -374,6 +374,8 @@ def test_a_dry_run_of_a_set_writes_nothing(crowd, tmp_path, temporary):
         (["-k", 3, "--strength", 5], "no --strength"),
         (["--release", "crops"], "face by face"),
         (["-k", 3, "--leftover", "ignore"], "quarantine and cover"),
+        (["--method", "miku", "--attributes", "age,charm"], "no attribute 'charm'"),
+        (["--method", "miku", "--group-map", "sound"], "direct or latent or attribute"),
         (["-k", 3, "--subjects", "nobody"], "CSV"),
         (["-k", 3, "--gallery", "."], "no --gallery"),
     ],
