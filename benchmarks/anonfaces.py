@@ -1,40 +1,46 @@
-"""AnonFACES measured as in its paper: information loss, Rank-1, re-identification and the risk loop, on LFW.
+"""AnonFACES measured as in its paper: information loss, Rank-1, re-identification and the risk loop.
 
-    python benchmarks/anonfaces.py [--part loss|rank1|loop …] [--k 2 4 8] [--runs 3] [--judge ID] [--json FILE]
+    python -m benchmarks.anonfaces [--part loss|synthesis|rank1|loop …] [--set lfw|ffhq] [--k 2 4 8] [--json FILE]
 
-LFW (images/) is looked for in FACEVEIL_DATA/lfw or ../shared/data/lfw.
+Data is looked for in FACEVEIL_DATA or ../shared/data. The judge (--judge) takes part neither in grouping nor in
+the loop; dlib by default, since the encoder reads MobileFaceNet.
 
-loss    information loss (definition 3.2) of group means by embedding × grouper × k, in the judge's embedding, and
-        how many groups are of one gender (as a classifier sees it)
-rank1   Table 1: 50 people per run, their faces replaced, the gallery one other photo of each of them and one photo of
-        everyone else; the judge took part neither in grouping nor in the loop. Re-identified: the nearest
-        photo of the gallery is the person's own. Matched: that photo is under the judge's threshold
-loop    the same people with and without the risk loop: groups with u = 0, and the loop's price in information loss
+loss       information loss (definition 3.2) of group means by embedding × grouper × k, in the judge's embedding, and
+           how many groups are of one gender (as a classifier sees it); on LFW or FFHQ
+synthesis  the same for the face that is drawn, by synthesis space, groups alike (MobileNet's, `best`); and the
+           Fréchet distance of MobileNetV2's features to the originals, for naturalness
+rank1      Table 1, on LFW: 50 people per run, their faces replaced, the gallery one other photo of each and one
+           photo of everyone else. Re-identified: the nearest photo of the gallery is the person's own. Matched: that
+           photo is under the judge's threshold
+loop       the same people with and without the risk loop: groups with u = 0, and the loop's price in information loss
 """
 
 import argparse
 import json
-import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from benchmarks.aligned import data_folder, faces_of
 
+from faceveil.evaluation.fidelity import frechet
 from faceveil.evaluation.intervals import share_by_person
-from faceveil.faces import FaceSet, align_ffhq, find_faces
+from faceveil.faces import FaceSet
 from faceveil.faces.crops import face_set
 from faceveil.grouping import group
 from faceveil.methods import method
+from faceveil.methods.sets import draw_means
+from faceveil.models.mobilenetv2 import features
 from faceveil.models.recognizers import RECOGNIZERS
-from faceveil.photos import read_photo
 from faceveil.spaces import space
 from faceveil.spaces.embedding import EmbeddingSpace
 
 PEOPLE = 50
 GROUPERS = ("best", "hierarchical", "ksame", "same-size-kmeans", "mondrian", "random")
 METHODS = ("k-same-pixel", "k-same-m", "miku", "anonfaces")
-MIDDLE = np.array([125.0, 125.0])
+A, B = "mobilenet.facelib", "dlib-resnet.v1"
+DRAWN_IN = ("pixel", "eigen", "mesh", "latent")
 
 
 @dataclass(frozen=True)
@@ -48,35 +54,35 @@ class Lfw:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--part", nargs="*", default=["loss", "rank1", "loop"])
+    parser.add_argument("--part", nargs="*", default=list(PARTS))
+    parser.add_argument("--set", default="lfw", choices=["lfw", "ffhq"], help="for loss and synthesis")
     parser.add_argument("--k", nargs="*", type=int, default=[2, 4, 8])
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--methods", nargs="*", default=METHODS)
-    parser.add_argument("--judge", default="mobilefacenet.facesdk", choices=RECOGNIZERS)
+    parser.add_argument("--judge", default=B, choices=RECOGNIZERS)
     parser.add_argument("--most", type=int, default=400, help="people with two photos, and as many others")
     parser.add_argument("--cache", type=Path, help="keep the aligned faces in this folder")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    lfw = load(options.most, options.cache)
-    print(f"{len(lfw.first)} people with two photos, {len(lfw.others)} others", flush=True)
-    parts = {"loss": loss, "rank1": rank1, "loop": loop}
     results: dict[str, object] = {}
     for name in options.part:
-        results[name] = parts[name](lfw, options)
+        results[name] = PARTS[name](options)
         if options.json:
             options.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 
 
-def load(most: int, cache: Path | None) -> Lfw:
-    data = Path(os.environ.get("FACEVEIL_DATA", Path(__file__).parents[2] / "shared" / "data"))
-    folders = sorted((data / "lfw" / "images").iterdir())
+def load(options: argparse.Namespace) -> Lfw:
+    """The same people at every run."""
+    folders = sorted((data_folder() / "lfw" / "images").iterdir())
     photos = [sorted(folder.iterdir()) for folder in folders]
     np.random.default_rng(0).shuffle(photos)
+    most, cache = options.most, options.cache
     twice = [files for files in photos if len(files) > 1][:most]
     once = [files for files in photos if len(files) == 1][:most]
     first, second = (faces_of([files[i] for files in twice], cache, f"view{i}-{most}") for i in (0, 1))
     both = np.intersect1d(first.subjects, second.subjects)
     others = faces_of([files[0] for files in once], cache, f"others-{most}")
+    print(f"LFW: {len(both)} people with two photos, {len(others)} others", flush=True)
     return Lfw(
         first.take(np.flatnonzero(np.isin(first.subjects, both))),
         second.take(np.flatnonzero(np.isin(second.subjects, both))),
@@ -84,31 +90,17 @@ def load(most: int, cache: Path | None) -> Lfw:
     )
 
 
-def faces_of(files: list[Path], cache: Path | None, name: str) -> FaceSet:
-    """The face nearest to the middle of each photo; photos without one are left out."""
-    path = cache / f"{name}.npz" if cache else None
-    if path is None or not path.exists():
-        found = {row: crop for row, file in enumerate(files) if (crop := aligned(file)) is not None}
-        faces = face_set(np.array(list(found.values())), np.array(list(found)))
-        if path is None:
-            return faces
-        path.parent.mkdir(parents=True, exist_ok=True)
-        np.savez(path, crops=faces.crops, points=faces.points, meshes=faces.meshes, subjects=faces.subjects)
-    with np.load(path) as stored:
-        return FaceSet(stored["crops"], stored["points"], stored["meshes"], stored["subjects"])
+def faces_to_group(options: argparse.Namespace) -> FaceSet:
+    if options.set == "lfw":
+        return load(options).first
+    files = sorted((data_folder() / "ffhq").glob("*.jpg"))
+    faces = faces_of(files, options.cache, "ffhq-all")
+    print(f"FFHQ: {len(faces)} faces", flush=True)
+    return faces
 
 
-def aligned(file: Path) -> np.ndarray | None:
-    image = read_photo(file).pixels
-    faces = find_faces(image)
-    if not faces:
-        return None
-    main_face = min(faces, key=lambda face: np.hypot(*(face.centre - MIDDLE)) - max(face.size_wh))
-    return align_ffhq(main_face, 256).crop(image)
-
-
-def loss(lfw: Lfw, options: argparse.Namespace) -> list[dict[str, object]]:
-    faces = lfw.first
+def loss(options: argparse.Namespace) -> list[dict[str, object]]:
+    faces = faces_to_group(options)
     judge = EmbeddingSpace(options.judge).encode(faces)
     female = space("attribute", names=["gender"]).encode(faces)[:, 0] > 0.5
     spaces = {name: EmbeddingSpace(name) for name in RECOGNIZERS}
@@ -116,17 +108,43 @@ def loss(lfw: Lfw, options: argparse.Namespace) -> list[dict[str, object]]:
     rows = []
     for name, where in spaces.items():
         vectors = where.fit(faces).encode(faces)
-        for grouper in GROUPERS:
+        for grouper in GROUPERS if name in (A, B) else ("best",):
             for k in options.k:
                 partition = group(vectors, k, grouper, seed=0)
                 alike = np.mean([len(np.unique(female[members])) == 1 for members in partition.groups])
                 rows.append(
                     {
-                        "space": name, "grouper": grouper, "k": k,
+                        "set": options.set, "faces": len(faces), "space": name, "grouper": grouper, "k": k,
                         "loss_in_judge": partition.information_loss(judge), "one_gender": float(alike),
                     }
                 )  # fmt: skip
                 print(rows[-1], flush=True)
+    return rows
+
+
+def synthesis(options: argparse.Namespace) -> list[dict[str, object]]:
+    faces = faces_to_group(options)
+    judge = EmbeddingSpace(options.judge)
+    known, by = judge.encode(faces), EmbeddingSpace(A).encode(faces)
+    before = np.array([features(crop) for crop in faces.crops], np.float64)
+    rows = []
+    for name in DRAWN_IN:
+        there = space(name, **({"background": "kept"} if name == "pixel" else {})).fit(faces)
+        for k in options.k:
+            partition = group(by, k, "best", seed=0)
+            drawn = draw_means(there, faces, partition)
+            seen = judge.encode(face_set(drawn))[partition.labels]
+            after = np.array([features(crop) for crop in drawn], np.float64)[partition.labels]
+            far = judge.network.distance(known, seen)
+            rows.append(
+                {
+                    "set": options.set, "faces": len(faces), "drawn_in": name, "k": k,
+                    "loss_in_judge": float(np.linalg.norm(known - seen, axis=1).mean()),
+                    "judge_matches": float((far < judge.network.threshold).mean()),
+                    "frechet_mobilenetv2": frechet(before, after),
+                }
+            )  # fmt: skip
+            print(rows[-1], flush=True)
     return rows
 
 
@@ -135,11 +153,12 @@ def settings(name: str, k: int, judge: str) -> dict[str, object]:
     if name != "anonfaces":
         return {"k": k}
     watch = tuple(one for one in RECOGNIZERS if one != judge)
-    by = "dlib-resnet.v1" if judge != "dlib-resnet.v1" else "mobilenet.facelib"
+    by = B if judge != B else A
     return {"k": k, "recognizer": by, "recognizers": watch}
 
 
-def rank1(lfw: Lfw, options: argparse.Namespace) -> list[dict[str, object]]:
+def rank1(options: argparse.Namespace) -> list[dict[str, object]]:
+    lfw = load(options)
     judge = EmbeddingSpace(options.judge)
     gallery = np.concatenate([judge.encode(lfw.second), judge.encode(lfw.others)])
     names = np.concatenate([lfw.second.subjects, lfw.others.subjects])
@@ -191,8 +210,9 @@ def attacked(
     return row
 
 
-def loop(lfw: Lfw, options: argparse.Namespace) -> list[dict[str, object]]:
+def loop(options: argparse.Namespace) -> list[dict[str, object]]:
     rows = []
+    lfw = load(options)
     faces = lfw.first.take(np.arange(min(100, len(lfw.first))))
     for k in options.k:
         for watch in (True, False):
@@ -213,6 +233,8 @@ def loop(lfw: Lfw, options: argparse.Namespace) -> list[dict[str, object]]:
             print(rows[-1], flush=True)
     return rows
 
+
+PARTS = {"loss": loss, "synthesis": synthesis, "rank1": rank1, "loop": loop}
 
 if __name__ == "__main__":
     main()

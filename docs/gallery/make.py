@@ -1,6 +1,7 @@
 """Contact sheets of every method on generated people: python docs/gallery/make.py [method …]
 
-Above the originals, who do not exist; below what the method makes of them. Set methods work in groups of four.
+Above the originals, who do not exist; below what the method makes of them. Set methods work in groups of four, and
+their last row is what a release of photos shows: the group's face in each member's own photo.
 """
 
 import sys
@@ -9,8 +10,9 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from faceveil.faces import find_faces
+from faceveil.faces import align_ffhq, find_faces
 from faceveil.faces.crops import face_set
+from faceveil.faces.replace import replace_face
 from faceveil.methods import METHODS, FaceMethod, Method, SetMethod, method
 from faceveil.models.generator import Generator
 from faceveil.photos import Photo, write_photo
@@ -27,38 +29,49 @@ def people() -> Images:
     return generator.render(generator.truncate(w, 0.75), 256)
 
 
-def made_by(chosen: Method, originals: Images) -> tuple[Images, Images]:
-    """Originals and results side by side, in the order of their groups."""
+def made_by(chosen: Method, originals: Images) -> list[Images]:
+    """Originals and results, in the order of their groups."""
     rng = np.random.default_rng(7)
     if isinstance(chosen, SetMethod):
         released = chosen.release(face_set(originals), rng)
         order = np.argsort(released.groups, kind="stable")
         order = order[released.pictures[order] >= 0]
-        return originals[order], released.crops[released.pictures[order]]
+        before, after = originals[order], released.crops[released.pictures[order]]
+        return [before, after, np.array(list(map(put_in, before, after)))]
     assert isinstance(chosen, FaceMethod)
     after = []
     for image in originals:
         faces = find_faces(image)
         after.append(chosen.protect(image, faces[0], rng)[0] if faces else image)
-    return originals, np.array(after)
+    return [originals, np.array(after)]
 
 
-def sheet(before: Images, after: Images) -> Images:
+def put_in(photo: Images, picture: Images) -> Images:
+    """The picture in the place of the photo's face, as the pipeline puts it there."""
+    faces = find_faces(photo)
+    return replace_face(photo, faces[0], picture, align_ffhq(faces[0], 256))[0] if faces else photo
+
+
+def sheet(rows: list[Images]) -> Images:
     def row(images: Images) -> Images:
         small = [cv2.resize(image, (SIDE, SIDE), interpolation=cv2.INTER_AREA) for image in images]
         return np.concatenate(small, axis=1)
 
-    return np.concatenate([row(before), row(after)])
+    return np.concatenate(list(map(row, rows)))
 
 
 def main(names: list[str]) -> None:
     originals = people()
     for name in names or METHODS:
         chosen = method(name, **({"k": K} if "k" in METHODS[name].options else {}))
-        picture = Photo(sheet(*made_by(chosen, originals)), format="JPEG")
+        picture = Photo(sheet(made_by(chosen, originals)), format="JPEG")
         write_photo(picture, HERE / f"{name}.jpg", overwrite=True)
         print(name, flush=True)
-    lines = ["# Gallery", __doc__.strip().splitlines()[2], "Made by `python docs/gallery/make.py`."]
+    lines = [
+        "# Gallery",
+        "\n".join(__doc__.strip().splitlines()[2:]),
+        "Made by `python docs/gallery/make.py`.",
+    ]
     lines += [f"## {name}\n\n![{name}]({name}.jpg)" for name in METHODS if (HERE / f"{name}.jpg").exists()]
     (HERE / "README.md").write_text("\n\n".join(lines) + "\n", encoding="utf-8")
 

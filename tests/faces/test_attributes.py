@@ -1,32 +1,17 @@
-"""The attribute space: one function for a face of a photo and for aligned crops."""
+"""What networks read in a face of a photo; tests/spaces has the same for aligned crops."""
 
 import numpy as np
 import pytest
 
 from faceveil.errors import UsageError
-from faceveil.faces import FaceSet, align_ffhq, find_faces
-from faceveil.faces.attributes import (
-    FFHQ_BOX,
-    FFHQ_POINTS,
-    attribute_names,
-    attribute_vector,
-    attribute_vectors,
-    face_at,
-)
+from faceveil.faces import find_faces
+from faceveil.faces.attributes import FFHQ_BOX, FFHQ_POINTS, attribute_names, attribute_vector, face_at
 from faceveil.models.attributes import EXPRESSIONS
 
 
 @pytest.fixture(scope="module")
 def face(portrait):
     return find_faces(portrait)[0]
-
-
-def aligned(portrait, face) -> FaceSet:
-    place = align_ffhq(face, 256)
-    mesh = np.zeros((1, 468, 3), np.float32)
-    return FaceSet(
-        place.crop(portrait)[None], place.points_to_crop(face.points)[None].astype(np.float32), mesh, np.zeros(1, int)
-    )  # fmt: skip
 
 
 def test_the_space_holds_labels_and_expressions_from_0_to_1(portrait, face) -> None:
@@ -49,23 +34,8 @@ def test_an_unknown_name_is_refused_and_the_known_ones_are_told(portrait, face) 
         attribute_vector(portrait, face, ["wings"])
 
 
-def test_an_aligned_crop_reads_as_the_photo_does(portrait, face) -> None:
-    names = attribute_names()
-    photo = attribute_vector(portrait, face)
-    crop = attribute_vectors(aligned(portrait, face))
-    assert crop.shape == (1, len(names))
-    labels = len(names) - len(EXPRESSIONS)
-    assert np.abs(crop[0, :labels] - photo[:labels]).max() < 1e-5  # the very same crop
-    assert crop[0, labels:].argmax() == photo[labels:].argmax()  # its box is a guess
-
-
 def test_a_face_known_by_its_points_has_a_box_where_ffhq_has_it() -> None:
     found = face_at(FFHQ_POINTS * 256)
     assert np.allclose(found.box_xyxy, FFHQ_BOX * 256)
     moved = face_at(FFHQ_POINTS * 512 + 100)
     assert np.allclose(moved.box_xyxy, FFHQ_BOX * 512 + 100)
-
-
-def test_no_faces_give_no_rows(portrait, face) -> None:
-    nobody = aligned(portrait, face).take(np.zeros(0, int))
-    assert attribute_vectors(nobody).shape == (0, len(attribute_names()))

@@ -6,7 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from faceveil.faces import Alignment, Face, align_ffhq, find_faces, region
-from faceveil.faces.replace import inner_mask, is_checkable, is_replaced, replace_face, visible_inner
+from faceveil.faces.replace import (
+    checked_mask,
+    cover_face,
+    inner_mask,
+    is_checkable,
+    is_replaced,
+    replace_face,
+    visible_inner,
+)
 
 
 @pytest.fixture(scope="module")
@@ -78,3 +86,22 @@ def test_what_lies_under_a_later_face_or_out_of_the_frame_is_not_seen(face):
     assert not first.any() and not is_checkable(first) and is_checkable(last)
     assert visible_inner([cut, away], (512, 512), 64)[0].sum() == last.sum()
     assert not is_checkable(visible_inner([away], (100, 100), 64)[0])
+
+
+def test_a_covered_face_is_black_wherever_it_or_a_replacement_would_be(portrait, face):
+    cut = align_ffhq(face, 256)
+    out, where = cover_face(portrait, face, cut)
+    black = where.full((512, 512)) > 0
+    assert (out[black] == 0).all() and np.array_equal(out[~black], portrait[~black])
+    assert black[region("whole-face", face, portrait).full((512, 512)) > 0].all()
+    assert (cut.crop(out)[checked_mask(256)] == 0).all()
+
+
+def test_the_picture_fits_the_head_it_is_put_on(portrait, face, picture):
+    """Its own outline, wider or narrower, comes to lie on the outline of the face that was there."""
+    from faceveil.faces.regions import whole_outline
+
+    out, _ = replace_face(portrait, face, picture, align_ffhq(face, 256))
+    (put_in,) = find_faces(out)
+    gap = np.abs(np.ptp(whole_outline(put_in), axis=0) - np.ptp(whole_outline(face), axis=0))
+    assert (gap < 0.1 * np.array(face.size_wh)).all()

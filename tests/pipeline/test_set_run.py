@@ -243,6 +243,20 @@ def test_a_face_without_a_group_takes_its_photo_away_and_groups_keep_k_people(cr
     assert not any((tmp_path / "out" / outcome.name).exists() for outcome in summary.quarantined)
 
 
+def test_a_face_without_a_group_is_covered_on_request_and_the_claim_says_so(crowd, tmp_path):
+    out, covering = tmp_path / "out", replace(K3, method=PixelMean(k=2, withhold=1), leftover="cover")
+    summary = anonymize(crowd, out, settings=covering)
+    assert summary.exit_code == 0 and summary.counts()["quarantined"] == 0
+    assert summary.counts()["faces_covered"] == 1 and "1 face is in no group and covered" in summary.guarantee
+    (photo,) = (outcome for outcome in summary.outcomes if outcome.covered)
+    assert "a face is covered in black: it is too dark." in photo.notes
+    verdict = verify(out)
+    assert verdict.holds and verdict.covered == 1 and verdict.faces == 10
+    assert len(bytes_of(out)) == 9
+    shutil.copy(crowd / photo.name, out / photo.name)
+    assert "uncovered-face" in {finding.kind for finding in verify(out).findings}
+
+
 def test_a_face_without_a_group_is_withheld_from_crops(crowd, tmp_path):
     dark = replace(CROPS, method=PixelMean(k=2, withhold=1))
     summary = anonymize(crowd, tmp_path / "out", settings=dark)
@@ -359,6 +373,9 @@ def test_a_dry_run_of_a_set_writes_nothing(crowd, tmp_path, temporary):
     [
         (["-k", 3, "--strength", 5], "no --strength"),
         (["--release", "crops"], "face by face"),
+        (["-k", 3, "--leftover", "ignore"], "quarantine and cover"),
+        (["--method", "miku", "--attributes", "age,charm"], "no attribute 'charm'"),
+        (["--method", "miku", "--group-map", "sound"], "direct or latent or attribute"),
         (["-k", 3, "--subjects", "nobody"], "CSV"),
         (["-k", 3, "--gallery", "."], "no --gallery"),
     ],

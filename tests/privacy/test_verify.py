@@ -233,3 +233,42 @@ def test_the_command_says_it_by_its_exit_code(photos_out):
     (photos_out / "0.jpg").unlink()
     bad = subprocess.run([*command, "--json"], capture_output=True, text=True)
     assert bad.returncode == 3 and json.loads(bad.stdout)["findings"][0]["kind"] == "group-size"
+
+
+def claim_subjects(out, how, people=None):
+    """Rewrite the record as a run with these subjects would have left it."""
+    content = manifest(out)
+    content["subjects"] = how
+    for size in content["released"]["groups"].values():
+        size["people"] = people or size["people"]
+    (out / "run.json").write_text(json.dumps(content))
+
+
+def test_people_are_counted_again_where_every_face_is_one(photos_out, crops_out):
+    for out in (photos_out, crops_out):
+        claim_subjects(out, "each")
+        assert verify(out).holds and verify(out).recounted
+        claim_subjects(out, "each", people=2)
+        assert kinds(out) == {"record"}
+
+
+def test_people_are_counted_again_by_their_folders(photos_out):
+    """All photos lie in one folder, so each group shows one person, whatever is recorded."""
+    claim_subjects(photos_out, "folder")
+    assert "the files show 1" in verify(photos_out).findings[0].reason
+    claim_subjects(photos_out, "folder", people=1)
+    verdict = verify(photos_out)
+    assert {finding.kind for finding in verdict.findings} == {"group-size"} and verdict.smallest == 1
+
+
+def test_a_table_of_subjects_cannot_stand_for_more_people_than_photos():
+    from faceveil.privacy.recount import recount
+
+    places = {1: ["a.jpg", "a.jpg", "b.jpg"]}
+    assert recount("file", "photos", places).people == {1: 2} and not recount("file", "photos", places).exact
+    assert recount("auto", "photos", places).people == {1: 3}
+
+
+def test_where_the_count_is_the_runs_own_the_verdict_says_so(photos_out):
+    verdict = verify(photos_out)
+    assert not verdict.recounted and any("run's own count" in note for note in verdict.notes)

@@ -6,7 +6,6 @@ import pytest
 from faceveil.errors import UsageError
 from faceveil.faces import FaceSet
 from faceveil.spaces import SPACES, SynthesisSpace, space
-from faceveil.spaces.attribute import READINGS
 from faceveil.spaces.warp import Triangles
 
 DRAWING = [name for name, kind in SPACES.items() if issubclass(kind, SynthesisSpace)]
@@ -16,7 +15,7 @@ LENGTH = {
     "mesh": 26,
     "latent": 23 * 512,
     "embedding": 128,
-    "attribute": 11,
+    "attribute": 30,
 }
 # Root mean square error of decode∘encode in grey values over the face of these people, with what a change of
 # rounding or of a network's last digits may add. All components of so few faces are kept, so eigen loses little;
@@ -141,11 +140,31 @@ def test_a_warp_follows_an_affine_map_exactly():
 
 def test_attributes_are_chosen_by_name(made_up_people):
     some = made_up_people.take(np.arange(3))
-    both = space("attribute", names=["pose", "age"]).encode(some)
-    assert both.shape == (3, 3)
-    assert np.array_equal(both[:, 2:], space("attribute", names=["age"]).encode(some))
-    assert ((both >= 0) & (both <= 1)).all()
-    assert set(READINGS) >= {"age", "gender", "expression", "pose"}
+    chosen = space("attribute", names=["pose", "smiling", "age"]).encode(some)
+    assert chosen.shape == (3, 4) and ((chosen >= 0) & (chosen <= 1)).all()
+    every = space("attribute")
+    columns = [every.names.index(name) for name in ("yaw", "pitch", "smiling", "age")]
+    assert np.array_equal(every.encode(some)[:, columns], chosen)
+
+
+def test_only_the_networks_of_chosen_attributes_are_needed():
+    assert space("attribute", names=["hat", "pose"]).cards == ()
+    assert space("attribute", names=["gender", "expression happy"]).cards == ("gender.v1", "expression.fer")
+
+
+def test_an_aligned_crop_reads_as_its_photo_does(portrait):
+    from faceveil.faces import align_ffhq, find_faces
+    from faceveil.faces.attributes import EXPRESSION_NAMES, attribute_vector
+    from faceveil.faces.crops import face_set
+    from faceveil.models.attrnet import AttrNet
+
+    face = find_faces(portrait)[0]
+    crop = face_set(align_ffhq(face, 256).crop(portrait)[None])
+    labels = AttrNet().labels
+    both = space("attribute", names=labels).encode(crop)[0], attribute_vector(portrait, face, labels)
+    assert np.abs(both[0] - both[1]).max() < 1e-5  # the very same crop
+    felt = space("attribute", names=["expression"]).encode(crop)[0]
+    assert felt.argmax() == attribute_vector(portrait, face, EXPRESSION_NAMES).argmax()  # another box
 
 
 def test_two_photos_of_a_person_embed_nearer_than_two_people(made_up_people):

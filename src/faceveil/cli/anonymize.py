@@ -32,8 +32,19 @@ def anonymize(
     subjects: Annotated[
         str, typer.Option(help="Which faces are one person: auto, folder, each, or a CSV (photo,subject).")
     ] = "auto",
+    leftover: Annotated[
+        str, typer.Option(help="A face that no group takes: 'quarantine' its photo, or 'cover' it in black.")
+    ] = "quarantine",
     gallery: Annotated[
-        Path | None, typer.Option(help="Mix in faces of this folder; then no k is claimed.")
+        Path | None,
+        typer.Option(
+            help="k-same: neighbours from this folder of photos, not from the set; no k is claimed."
+        ),
+    ] = None,
+    group_map: Annotated[str | None, typer.Option(help="miku: group by direct, latent or attribute.")] = None,
+    synthesis_map: Annotated[str | None, typer.Option(help="miku: mix direct or latent.")] = None,
+    attributes: Annotated[
+        str | None, typer.Option(help="miku: the attributes to group by, as in 'age,female,smiling'.")
     ] = None,
     grouper: Annotated[str | None, typer.Option(help="How groups are formed; see 'faceveil group'.")] = None,
     recognizer: Annotated[str | None, typer.Option(help="Whose embedding groups are formed by.")] = None,
@@ -79,7 +90,8 @@ def anonymize(
     settings = Settings(
         method=make_method(
             method or (DEFAULT if k is None else K_METHOD),
-            k=k, keep=keep, gallery=gallery, grouper=grouper, recognizer=recognizer, strength=strength, shape=shape,
+            k=k, keep=keep, gallery=gallery, grouper=grouper, recognizer=recognizer, group_map=group_map,
+            synthesis_map=synthesis_map, attributes=_names(attributes), strength=strength, shape=shape,
             privacy=privacy, fallback=fallback, layers=layers, channels=channels, region=region,
         ),
         detector=detector,
@@ -89,6 +101,7 @@ def anonymize(
         seed=seed,
         release=release,
         subjects=subjects,
+        leftover=leftover,
     )  # fmt: skip
     plan = make_plan(photos, output)
     if dry_run:
@@ -97,6 +110,10 @@ def anonymize(
     summary = _run(plan, settings, engine, workers, resume, overwrite)
     print_summary(summary, as_json)
     raise typer.Exit(summary.exit_code)
+
+
+def _names(text: str | None) -> tuple[str, ...] | None:
+    return None if text is None else tuple(name.strip() for name in text.split(","))
 
 
 def _run(

@@ -47,6 +47,7 @@ def print_summary(summary: "Summary", as_json: bool) -> None:
     print(summary.guarantee)
     if summary.result is not None:
         print(f"Not covered: {', '.join(summary.not_covered)}.")
+    if summary.result is not None and summary.result.record.k is not None:
         print(f"Check it with: faceveil verify {summary.plan.output}")
 
 
@@ -61,8 +62,16 @@ def _print_counts(summary: "Summary") -> None:
         return
     sizes = [size.people for size in summary.result.record.groups.values()]
     between = f" of {min(sizes)} to {max(sizes)}" if sizes else ""
-    withheld = f"; {counts['faces_withheld']} faces withheld" if counts["faces_withheld"] else ""
-    print(f"{counts['people']} people, {counts['groups']} groups{between}{withheld}.")
+    left = [
+        f"; {counts[f'faces_{how}']} faces {how}" for how in ("withheld", "covered") if counts[f"faces_{how}"]
+    ]
+    withheld = "".join(left)
+    if "neighbours" in summary.settings.method.parameters:
+        print(
+            f"{counts['people']} people, each with neighbours of their own from a gallery: no groups{withheld}."
+        )
+    else:
+        print(f"{counts['people']} people, {counts['groups']} groups{between}{withheld}.")
     for note in summary.result.notes:
         print(f"note: {note}", file=sys.stderr)
 

@@ -51,7 +51,9 @@ def _print(verdict: "Verdict") -> None:
         if verdict.largest_difference is None
         else f"faces of a group differ by at most {verdict.largest_difference:.1f} of 255"
     )
+    counted = "counted again" if verdict.recounted else "as the run counted them"
+    black = f"; {verdict.covered} faces in no group are black" if verdict.covered else ""
     print(
         f"The claim holds: k={verdict.k}, {verdict.faces} faces in {verdict.groups} groups of at least "
-        f"{verdict.smallest} people as the run counted them; {how}."
+        f"{verdict.smallest} people, {counted}; {how}{black}."
     )

@@ -1,9 +1,9 @@
-"""What networks read in a face of a photo: age, gender as a classifier sees it, expression, AttrNet's labels; and
-the skin's tone.
+"""What networks read in a face of a photo: age, gender as a classifier sees it, pose, expression, AttrNet's labels;
+and the skin's tone.
 
-    attribute_names()                           # the columns of the attribute space
-    attribute_vector(image, face)               # one face of a photo, all from 0 to 1
-    attribute_vectors(face_set, ["smiling"])    # aligned crops, chosen columns
+    attribute_names()                               # the columns of the attribute space
+    attribute_vector(image, face)                   # one face of a photo, all from 0 to 1
+    attribute_vector(image, face, ["smiling"])      # chosen columns; only their networks run
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from faceveil.errors import UsageError
 from faceveil.faces.align import Alignment, align_ffhq, similarity
 from faceveil.faces.face import Face, Floats, Image
-from faceveil.faces.face_set import CROP_SIZE, FaceSet
+from faceveil.faces.face_set import CROP_SIZE
+from faceveil.faces.mesh import pose, with_mesh
 from faceveil.models.attributes import (
     AGE_SIZE,
     EXPRESSION_SIZE,
@@ -26,12 +27,14 @@ from faceveil.models.attributes import (
     expression,
     female,
 )
-from faceveil.models.attrnet import AttrNet
+from faceveil.models.attrnet import AttrNet, offered_labels
 from faceveil.models.recognizers import TEMPLATES
 
 # Where faces lie in FFHQ's crop: the mean of YuNet's points and boxes over FFHQ, in sides of the crop.
 FFHQ_POINTS = np.array([[0.380, 0.469], [0.619, 0.471], [0.495, 0.616], [0.391, 0.725], [0.605, 0.727]])
 FFHQ_BOX = np.array([0.233, 0.185, 0.783, 0.919])
+OLDEST = 100.0  # years; the age that counts as 1
+EXPRESSION_NAMES = tuple(f"expression {name}" for name in EXPRESSIONS)
 PADDING = 0.2  # of the chips that the age and gender networks know; that of the dlib-150 template is 0.25
 
 
@@ -54,43 +57,47 @@ def attributes(image: Image, face: Face) -> Attributes:
 
 
 def attribute_names(net: AttrNet | None = None) -> tuple[str, ...]:
-    """The columns of the attribute space: AttrNet's labels, then the expressions."""
-    return (*(net or AttrNet()).labels, *(f"expression {name}" for name in EXPRESSIONS))
+    """The columns of the attribute space."""
+    labels = offered_labels() if net is None else net.labels
+    return ("age", "gender", "yaw", "pitch", *labels, *EXPRESSION_NAMES)
 
 
 def attribute_vector(
-    image: Image, face: Face, names: Sequence[str] | None = None, net: AttrNet | None = None
+    image: Image,
+    face: Face,
+    names: Sequence[str] | None = None,
+    net: AttrNet | None = None,
+    crop: Image | None = None,
 ) -> NDArray[np.float32]:
-    """The probabilities of these attributes (all, if None) in one face of a photo. Cost: some 10 ms."""
-    return _vector(image, face, align_ffhq(face, CROP_SIZE).crop(image), names, net or AttrNet())
+    """These attributes (all, if None) of one face of a photo, from 0 to 1. Cost: some 15 ms for all.
 
-
-def attribute_vectors(
-    faces: FaceSet, names: Sequence[str] | None = None, net: AttrNet | None = None
-) -> NDArray[np.float32]:
-    """The same for a set of aligned faces, N × names; one crop at a time is in memory."""
+    `crop` is the face in FFHQ's alignment, where it is at hand.
+    """
     net = net or AttrNet()
-    columns = len(attribute_names(net) if names is None else names)
-    found = np.empty((len(faces), columns), np.float32)
-    for row in range(len(faces)):
-        crop = np.asarray(faces.crops[row])
-        found[row] = _vector(crop, face_at(faces.points[row]), crop, names, net)
-    return found
-
-
-def _vector(
-    image: Image, face: Face, crop: Image, names: Sequence[str] | None, net: AttrNet
-) -> NDArray[np.float32]:
     every = attribute_names(net)
     wanted = every if names is None else tuple(names)
     if missing := [name for name in wanted if name not in every]:
         raise UsageError(f"no attribute is named {missing[0]!r}; there are {', '.join(every)}.")
     values: dict[str, float] = {}
-    if any(name in net.labels for name in wanted):  # each network runs only where it is asked
-        values |= dict(zip(net.labels, net.read(crop[None])[0], strict=True))
-    if any(name not in net.labels for name in wanted):
-        values |= dict(zip(every[len(net.labels) :], expression(_box(image, face)), strict=True))
+    if "age" in wanted:  # each network runs only where it is asked
+        values["age"] = min(age(_chip(image, face, AGE_SIZE)) / OLDEST, 1.0)
+    if "gender" in wanted:
+        values["gender"] = female(_chip(image, face, GENDER_SIZE))
+    if "yaw" in wanted or "pitch" in wanted:
+        values |= _turn(image, face)
+    if any(name in net.labels for name in wanted):
+        aligned = align_ffhq(face, CROP_SIZE).crop(image) if crop is None else crop
+        values |= dict(zip(net.labels, net.read(aligned[None])[0], strict=True))
+    if any(name in EXPRESSION_NAMES for name in wanted):
+        values |= dict(zip(EXPRESSION_NAMES, expression(_box(image, face)), strict=True))
     return np.array([values[name] for name in wanted], np.float32)
+
+
+def _turn(image: Image, face: Face) -> dict[str, float]:
+    """Where the head looks, 0.5 straight ahead, 90° to either side at the ends."""
+    turned = pose(face if face.mesh is not None else with_mesh(image, [face])[0])
+    scaled = np.clip(0.5 + np.array([turned.yaw, turned.pitch]) / 180, 0, 1)
+    return dict(zip(("yaw", "pitch"), scaled.tolist(), strict=True))
 
 
 def face_at(points: NDArray[np.floating]) -> Face:

@@ -93,8 +93,7 @@ def face_shape(face: Face, image: Image) -> Region:
 
 def whole_face(face: Face, image: Image) -> Region:
     """The face from hairline to chin as the mesh outlines it, widened; less sure than `face_shape`, and closer."""
-    sure = face.mesh is not None and (face.presence or 0) >= SURE
-    return polygon([_widened_oval(face) if sure else _ellipse(face)], image)
+    return polygon([whole_outline(face)], image)
 
 
 def _ellipse(face: Face) -> Floats:
@@ -123,10 +122,10 @@ def _widened_oval(face: Face) -> Floats:
     return np.asarray(raised + outward / np.linalg.norm(outward, axis=1, keepdims=True) * RIM * height)
 
 
-def face_outline(face: Face) -> Floats:
-    """The face's own outline from hairline to chin, as points: the mesh's, or an ellipse where there is no mesh."""
+def whole_outline(face: Face) -> Floats:
+    """The outline of the whole face, as points: the mesh's, or an ellipse where there is no mesh."""
     sure = face.mesh is not None and (face.presence or 0) >= SURE
-    return _raised_oval(face) if sure else _ellipse(face)
+    return _widened_oval(face) if sure else _ellipse(face)
 
 
 def oval(face: Face, image: Image) -> Region:

@@ -1,8 +1,8 @@
 """Replace a face by the face of a picture in FFHQ alignment, so that nothing of it remains.
 
-The picture's own face, from hairline to chin, and `INNER`, the middle of the crop, are shown without any mixing:
-there, all who get the same picture show the same face up to resampling. What the face covered besides is filled
-from what was around it in the photo, and the picture fades into that.
+`INNER`, the middle of the face, is shown without any mixing: there, all who get the same picture show the same face
+up to resampling. From its rim outwards the picture is stretched until its face ends where the face that was there
+ended, so that it fits the head. At that outline it fades into what was around the face in the photo.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from faceveil.faces.align import Alignment
 from faceveil.faces.face import Face, Floats, Image
 from faceveil.faces.mesh import with_mesh
-from faceveil.faces.regions import Region, face_outline, polygon, whole_face
+from faceveil.faces.regions import Region, polygon, whole_face, whole_outline
 
 # The face in an FFHQ crop, in parts of its side: medians over 60 faces of the mesh's oval, the detector's box and
 # the five points.
@@ -25,7 +25,12 @@ POINTS = ((0.376, 0.475), (0.623, 0.476), (0.493, 0.631), (0.391, 0.723), (0.611
 CHECKED = 0.875  # of the inner face's size: what is compared
 COVER_RADII = (0.42, 0.5)  # how far a replaced face can reach over another
 CHECKABLE = 0.1  # of the inner face that must be seen for a comparison
-FADE = 0.02  # of the crop's side: how far the picture fades out beyond its face
+FADE_IN, FADE_OUT = 0.035, 0.015  # of the crop's side: where the picture fades, within and beyond the outline
+EXACT, NEAREST, FARTHEST = (
+    1.03,
+    1.08,
+    2.5,
+)  # radii of the inner face: where stretching begins, an outline may lie
 AROUND = 0.25  # of the face: how far the filling looks for colours
 # A face found in the result is a replaced one if its middle is this near and it is not larger by this much (105
 # faces that were put in: middles within 0.09 but for one of 0.19, small and tilted by 42°; sizes 0.74 to 1.38).
@@ -52,18 +57,26 @@ def checked_mask(size: int) -> NDArray[np.bool_]:
 def replace_face(image: Image, face: Face, picture: Image, alignment: Alignment) -> tuple[Image, Region]:
     """A new photo in which the picture's face stands where the face was, and the region that changed."""
     sized = alignment.resized(picture.shape[0])
-    shown = _joined([_face_of(picture, sized, image), _inner(sized, image)], image)
-    cover = _joined([whole_face(face, image), shown], image, margin=AROUND)
+    inner = _inner(sized, image)
+    cover = _joined([whole_face(face, image), inner], image, margin=AROUND)
     if not cover.mask.any():
         return image.copy(), cover
-    weight = _faded(_within(shown, cover), FADE * sized.size / sized.zoom)
-    patch, under = _patch(picture, sized, cover), image[cover.window]
+    weight = _faded(cover.mask, _within(inner, cover), sized.size / sized.zoom)
+    patch, under = _patch(_fitted(picture, face, sized), sized, cover), image[cover.window]
     ground = _filled(under, cover.mask > 0, patch)
     mixed = ground * (1 - weight[..., None]) + patch * weight[..., None]
     changed = (cover.mask > 0) | (weight > 0)
     out = image.copy()
     out[cover.window] = np.where(changed[..., None], np.rint(mixed), under)
     return out, Region(changed.astype(np.uint8) * 255, cover.left, cover.top)
+
+
+def cover_face(image: Image, face: Face, alignment: Alignment) -> tuple[Image, Region]:
+    """A new photo in which the face is black, from hairline to chin and wherever a replaced face is compared."""
+    cover = _joined([whole_face(face, image), _inner(alignment, image)], image)
+    out = image.copy()
+    out[cover.window] = np.where(cover.mask[..., None] > 0, np.uint8(0), image[cover.window])
+    return out, cover
 
 
 def is_replaced(face: Face, places: Iterable[Alignment]) -> bool:
@@ -81,12 +94,37 @@ def _inner_outline() -> Floats:
     return np.asarray(np.stack([np.cos(angle), np.sin(angle)], axis=1) * INNER_RADII + INNER_CENTRE)
 
 
-def _face_of(picture: Image, alignment: Alignment, image: Image) -> Region:
-    """The picture's own face where it comes to lie in the photo."""
+def _fitted(picture: Image, face: Face, alignment: Alignment) -> Image:
+    """The picture on a canvas twice its size, stretched outside the inner face until its outline is the face's.
+
+    Beyond its frame the picture is mirrored.
+    """
     size = picture.shape[0]
     guess = Face(np.array(BOX_XYXY) * size, np.array(POINTS) * size, 1.0, "aligned")
-    outline = face_outline(with_mesh(picture, [guess])[0])
-    return polygon([alignment.points_to_photo(outline)], image)
+    own = whole_outline(with_mesh(picture, [guess])[0]) / size
+    wanted = alignment.points_to_crop(whole_outline(face)) / size
+    rows, columns = (np.mgrid[: 2 * size, : 2 * size] + 0.5) / size - 0.5
+    across, down = (columns - INNER_CENTRE[0]) / INNER_RADII[0], (rows - INNER_CENTRE[1]) / INNER_RADII[1]
+    far, angle = np.hypot(across, down), np.arctan2(down, across)
+    here, there = _outline_radius(wanted, angle), _outline_radius(own, angle)
+    within = EXACT + (far - EXACT) * (there - EXACT) / (here - EXACT)
+    source = np.where(far <= EXACT, far, np.where(far <= here, within, far - here + there))
+    ratio = source / np.maximum(far, 1e-9)
+    x, y = (
+        INNER_CENTRE[0] + across * ratio * INNER_RADII[0],
+        INNER_CENTRE[1] + down * ratio * INNER_RADII[1],
+    )
+    to_x, to_y = (np.asarray(values * size - 0.5, np.float32) for values in (x, y))
+    return np.asarray(
+        cv2.remap(picture, to_x, to_y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT), np.uint8
+    )
+
+
+def _outline_radius(outline: Floats, angle: Floats) -> Floats:
+    """How far an outline (in sides of the crop) lies from the middle at these angles, in radii of the inner face."""
+    across, down = ((outline - INNER_CENTRE) / INNER_RADII).T
+    far = np.interp(angle, np.arctan2(down, across), np.hypot(across, down), period=2 * np.pi)
+    return np.asarray(np.clip(far, NEAREST, FARTHEST), np.float64)
 
 
 def _inner(alignment: Alignment, image: Image) -> Region:
@@ -120,10 +158,19 @@ def _within(part: Region, window: Region) -> NDArray[np.uint8]:
     return mask
 
 
-def _faded(solid: NDArray[np.uint8], width: float) -> NDArray[np.float32]:
-    """1 inside, falling to 0 over so many pixels outside."""
-    distance = cv2.distanceTransform((solid == 0).astype(np.uint8), cv2.DIST_L2, 5)
-    soft = np.clip(1 - distance / (width + 1), 0, 1)
+def _faded(cover: NDArray[np.uint8], inner: NDArray[np.uint8], side: float) -> NDArray[np.float32]:
+    """1 well inside the cover and in the inner face, falling to 0 across the cover's outline."""
+    inside, outside = (
+        cv2.distanceTransform(mask.astype(np.uint8), cv2.DIST_L2, 5) for mask in (cover > 0, cover == 0)
+    )
+    rim = _smooth((inside - outside + FADE_OUT * side) / ((FADE_IN + FADE_OUT) * side + 1))
+    away = cv2.distanceTransform((inner == 0).astype(np.uint8), cv2.DIST_L2, 5)
+    return np.maximum(rim, _smooth(1 - away / (FADE_OUT * side + 1)))
+
+
+def _smooth(values: NDArray[np.floating]) -> NDArray[np.float32]:
+    """From 0 to 1 without a kink."""
+    soft = np.clip(values, 0, 1)
     return np.asarray(soft * soft * (3 - 2 * soft), np.float32)
 
 
@@ -151,14 +198,12 @@ def _halved(array: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.asarray(small, np.float32).reshape(rows, columns, -1)
 
 
-def _patch(picture: Image, alignment: Alignment, where: Region) -> Image:
-    """The picture as it lies in the region's window; beyond its frame it is mirrored, so that it covers all."""
-    pad = picture.shape[0] // 2
-    wide = cv2.copyMakeBorder(picture, pad, pad, pad, pad, cv2.BORDER_REFLECT)
+def _patch(canvas: Image, alignment: Alignment, where: Region) -> Image:
+    """The canvas, the picture in its middle, as it lies in the region's window."""
     matrix = alignment.to_crop.copy()
-    matrix[:, 2] += matrix[:, :2] @ [where.left, where.top] + pad
-    local = Alignment(matrix, wide.shape[0])
-    return local.place(np.asarray(wide, np.uint8), (where.mask.shape[1], where.mask.shape[0]))
+    matrix[:, 2] += matrix[:, :2] @ [where.left, where.top] + alignment.size // 2
+    local = Alignment(matrix, canvas.shape[0])
+    return local.place(canvas, (where.mask.shape[1], where.mask.shape[0]))
 
 
 def visible_inner(

@@ -43,6 +43,11 @@ def method(name: str = DEFAULT, **options: Any) -> Method:
     chosen = METHODS[name]
     for key in given:
         if key not in chosen.options:
-            takes = ", ".join(f"--{option.replace('_', '-')}" for option in chosen.options) or "no options"
-            raise UsageError(f"{name} has no --{key.replace('_', '-')}; it takes {takes}.")
+            takes = ", ".join(map(_flag, chosen.options)) or "no options"
+            raise UsageError(f"{name} has no {_flag(key)}; it takes {takes}.")
     return replace(chosen, **given)  # type: ignore[type-var]
+
+
+def _flag(option: str) -> str:
+    """As the command line writes it."""
+    return "-k" if option == "k" else f"--{option.replace('_', '-')}"

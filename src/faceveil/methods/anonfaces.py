@@ -36,6 +36,8 @@ from faceveil.methods.sets import (
     seed_from,
     too_few,
 )
+from faceveil.methods.strangers import LOOKS, strangers_like
+from faceveil.methods.styleid.targets import pool
 from faceveil.models.directions import carry_over
 from faceveil.models.generator import cores
 from faceveil.models.mobilestylegan import SLOTS
@@ -49,9 +51,9 @@ from faceveil.spaces.latent import LatentSpace
 Keep = Literal["none", "expression", "pose", "background"]
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
-STRANGERS = 4  # people who do not exist, towards whom a mix at risk may move
-DRAWN = 40  # of whom those are chosen
-COLOUR_SLOTS = 13  # from here on W+ styles colour, skin and light
+STRANGERS = (
+    4  # people who do not exist, towards whom a mix at risk may move; as many again if they are too like
+)
 RARE = 1e-4  # the false-match rate at which the rest of the set is compared, if it is
 MARGIN = 0.05  # of the threshold: pasting and compression move a face a little
 KEPT = {"pose": "where the own head looks", "expression": "the own smile and the opening of the own mouth"}
@@ -109,10 +111,9 @@ class AnonFaces:
 
     @property
     def cards(self) -> tuple[str, ...]:
-        """Generator, mesh and recognisers."""
-        return tuple(
-            dict.fromkeys((*LatentSpace().cards, "facemesh.468", self.recognizer, *self.recognizers))
-        )
+        """Generator, mesh, recognisers, and the classifiers that choose a stranger."""
+        drawing = (*LatentSpace().cards, "facemesh.468", *LOOKS.cards)
+        return tuple(dict.fromkeys((*drawing, self.recognizer, *self.recognizers)))
 
     def release(self, faces: FaceSet, rng: np.random.Generator) -> Release:
         """Replace every face by its group's mix; what stays at risk after two groupings is refused."""
@@ -184,19 +185,23 @@ class _Run:
             return self._assess(latent, rows)
 
         mix = lower_weights(latents, weights, assess, self.method.beta, self.method.budget)
+        if mix.safe:
+            return _Group(rows, mix)
+        strangers = strangers_like(members, self._margins_of_pool(rows), mix.latent, 2 * STRANGERS, rng)
+        mix = push_away(mix, strangers[:STRANGERS], assess)
         if not mix.safe:
-            mix = push_away(mix, self._strangers_like(mix.latent, rng), assess)
-        if not mix.safe:  # the likest are too like: anybody, then
-            mix = push_away(mix, self.latent.strangers(STRANGERS, rng), assess)
+            mix = push_away(mix, strangers[STRANGERS:], assess)
         return _Group(rows, mix)
 
-    def _strangers_like(self, latent: Floats, rng: np.random.Generator) -> Floats:
-        """People who do not exist, the likest of many, in the mix's own colours: age, gender and skin stay near."""
-        drawn = self.latent.strangers(DRAWN, rng)
-        likest = drawn[np.argsort(np.linalg.norm(drawn - latent, axis=1), kind="stable")[:STRANGERS]]
-        codes = likest.reshape(STRANGERS, SLOTS, -1).copy()
-        codes[:, COLOUR_SLOTS:] = latent.reshape(SLOTS, -1)[COLOUR_SLOTS:]
-        return codes.reshape(STRANGERS, -1)
+    def _margins_of_pool(self, rows: Ints) -> Floats:
+        """How far beyond the thresholds each made-up person is from the nearest member, as the pool was measured."""
+        made_up = pool()
+        worst = np.full(len(made_up), np.inf, np.float32)
+        for name in self.method.recognizers:
+            network, known = EmbeddingSpace(name).network, self.known(name)[rows]
+            far = network.distance(made_up.embeddings[name][:, None], known[None])
+            worst = np.minimum(worst, far.min(axis=1) / network.threshold - 1)
+        return worst
 
     def _assess(self, latent: Floats, rows: Ints) -> Assessed:
         """Draw, find the features, and measure how far beyond each threshold each person is."""

@@ -8,11 +8,13 @@
 
 Two ways of use. As a partition of the set every member of a group gets the same face, and k is claimed. With a
 `gallery` each face gets the mean of its k nearest people in the gallery, as the Techniques paper measures;
-such neighbourhoods overlap, two faces rarely share a result, and nothing is claimed.
+such neighbourhoods overlap, two faces rarely share a result, and nothing is claimed. A gallery is a folder of
+photos until somebody looks at it (`with_gallery`): the pipeline does.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -90,7 +92,7 @@ def nearest(X: NDArray[np.floating], x: NDArray[np.floating], k: int) -> Ints:
 class KSame:
     """A k-same method: how it groups, what it averages."""
 
-    options: ClassVar[tuple[str, ...]] = ("k", "grouper")
+    options: ClassVar[tuple[str, ...]] = ("k", "grouper", "gallery")
     id: str
     summary: str
     group_space: Callable[[], Space]
@@ -98,12 +100,18 @@ class KSame:
     random_start: bool = False
     k: int = DEFAULT_K
     grouper: str | None = None  # None: the paper's
-    gallery: FaceSet | None = field(default=None, repr=False, compare=False)
+    gallery: FaceSet | Path | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_k(self.id, self.k)
         if self.grouper is not None and self.grouper not in GROUPERS:
             raise UsageError(f"no grouper is called {self.grouper!r}; there are {', '.join(GROUPERS)}.")
+        if self.gallery is not None and self.grouper is not None:
+            raise UsageError(
+                f"{self.id}: neighbours from a gallery form no groups; leave --grouper or --gallery out."
+            )
+        if isinstance(self.gallery, Path) and not self.gallery.is_dir():
+            raise UsageError(f"{self.id}: the gallery is a folder of photos; {self.gallery} is none.")
 
     @property
     def guarantee(self) -> Guarantee:
@@ -120,7 +128,7 @@ class KSame:
     def parameters(self) -> dict[str, object]:
         """What a reader needs to repeat it."""
         if self.gallery is not None:
-            return {"k": self.k, "neighbours": f"from a gallery of {people_in(self.gallery.subjects)} people"}
+            return {"k": self.k, "neighbours": "gallery"}
         default = PartialStart.id if self.random_start else "ksame"
         return {"k": self.k, "grouper": self.grouper or default}
 
@@ -141,6 +149,10 @@ class KSame:
 
     def release(self, faces: FaceSet, rng: np.random.Generator) -> Release:
         """Replace every face by the mean of its group, or of its neighbours in the gallery."""
+        if isinstance(self.gallery, Path):
+            raise UsageError(
+                f"{self.id}: give the faces of {self.gallery} by with_gallery, or use anonymize."
+            )
         if self.gallery is not None:
             return self._from_gallery(faces, self.gallery, rng)
         refused = too_few(faces, self.k)
@@ -178,7 +190,10 @@ class KSame:
             members = gallery.take(np.flatnonzero(np.isin(gallery.subjects, chosen)))
             crops.append(drawn.decode(mean_face(drawn, members))[0])
         alone = np.arange(len(faces))
-        note = "Neighbours come from a gallery and overlap: k is a setting here and not a claim."
+        note = (
+            f"Each face is the mean of its {self.k} nearest of {len(people)} people in the gallery. Such "
+            "neighbours overlap: k is a setting here and not a claim."
+        )
         return Release(alone, alone.copy(), np.array(crops, np.uint8) if crops else no_crops(), notes=(note,))
 
 

@@ -28,6 +28,11 @@ from faceveil.spaces.pixel import PixelSpace
 
 GroupMap = Literal["direct", "latent", "attribute"]
 SynthesisMap = Literal["direct", "latent"]
+# The paper's fourteen labels as far as AttrNet has them: no brown hair, one for goatee and no beard, age for young.
+PAPERS_LABELS = (
+    "age", "female", "bald", "bangs", "black hair", "blond hair", "grey hair", "facial hair", "glasses", "makeup",
+    "smiling", "hat",
+)  # fmt: skip
 N_S = 9216  # dimensions that Mondrian looks at for each cut, in the paper
 GROUP_SIDE = 64  # px: 12,288 numbers to group by are enough, of which N_s are looked at
 
@@ -36,13 +41,14 @@ GROUP_SIDE = 64  # px: 12,288 numbers to group by are enough, of which N_s are l
 class Miku:
     """Multidimensional inputs k-anonymising unit."""
 
-    options: ClassVar[tuple[str, ...]] = ("k", "group_map", "synthesis_map", "n_s")
+    options: ClassVar[tuple[str, ...]] = ("k", "group_map", "synthesis_map", "n_s", "attributes")
     id: ClassVar[str] = "miku"
     summary: ClassVar[str] = "groups by attributes (Mondrian), the mean in the generator's latent space"
     k: int = DEFAULT_K
     group_map: GroupMap = "attribute"
     synthesis_map: SynthesisMap = "latent"
     n_s: int = N_S
+    attributes: tuple[str, ...] | None = None  # what the attribute map reads; None: all there are
 
     def __post_init__(self) -> None:
         check_k(self.id, self.k)
@@ -56,6 +62,8 @@ class Miku:
             raise UsageError(
                 f"miku: N_s counts the dimensions looked at for a cut, 1 or more; {self.n_s} is not."
             )
+        if self.attributes is not None:
+            AttributeSpace(self.attributes)  # refuses names that it does not know
 
     @property
     def guarantee(self) -> Guarantee:
@@ -64,10 +72,14 @@ class Miku:
 
     @property
     def parameters(self) -> dict[str, object]:
-        """k, the two maps and N_s."""
-        return {
-            "k": self.k, "group_map": self.group_map, "synthesis_map": self.synthesis_map, "n_s": self.n_s,
-        }  # fmt: skip
+        """k, the two maps, N_s, and the attributes where they are grouped by."""
+        maps = {"group_map": self.group_map, "synthesis_map": self.synthesis_map}
+        read = (
+            {"attributes": list(AttributeSpace(self.attributes).names)}
+            if self.group_map == "attribute"
+            else {}
+        )
+        return {"k": self.k, **maps, "n_s": self.n_s, **read}
 
     @property
     def cards(self) -> tuple[str, ...]:
@@ -90,7 +102,7 @@ class Miku:
     def _group_space(self) -> Space:
         if self.group_map == "direct":
             return PixelSpace(side=GROUP_SIDE)
-        return LatentSpace() if self.group_map == "latent" else AttributeSpace()
+        return LatentSpace() if self.group_map == "latent" else AttributeSpace(self.attributes)
 
     def _synthesis_space(self) -> SynthesisSpace:
         return PixelSpace() if self.synthesis_map == "direct" else LatentSpace()

@@ -29,10 +29,11 @@ def check_k(name: str, k: int) -> None:
 
 def k_anonymity(k: int) -> Guarantee:
     """The claim of every partition whose members release identical faces."""
+    others = "the other" if k == 2 else f"{k - 1} others"
     return Guarantee(
         "k-anonymity",
         f"k-anonymity with k = {k}: every released face is shared, to the last bit, by at least {k} people of this "
-        f"set, so the face itself does not tell any of them from {k - 1} others.",
+        f"set, so the face itself does not tell any of them from {others}.",
         k=k,
     )
 

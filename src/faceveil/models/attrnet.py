@@ -62,6 +62,13 @@ class AttrNet:
         return probabilities(logits, tuple(output.group for output in self.outputs))
 
 
+@cache
+def offered_labels(weights: Path = WEIGHTS) -> tuple[str, ...]:
+    """The names of what a file offers, without making the network."""
+    with np.load(weights) as stored:
+        return tuple(str(label) for label in stored["labels"][stored["offered"]])
+
+
 def probabilities(logits: NDArray[np.float32], groups: tuple[str, ...]) -> Probabilities:
     """Sigmoids, and a softmax within each group."""
     found = 1 / (1 + np.exp(-logits))

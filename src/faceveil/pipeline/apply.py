@@ -9,7 +9,7 @@ import numpy as np
 
 from faceveil.errors import PhotoError, ProtectionError
 from faceveil.faces import Alignment, Face, find_faces
-from faceveil.faces.replace import is_checkable, is_replaced, replace_face, visible_inner
+from faceveil.faces.replace import cover_face, is_checkable, is_replaced, replace_face, visible_inner
 from faceveil.photos import Photo, encode_photo, read_photo, write_bytes
 from faceveil.pipeline.decide import Decision
 from faceveil.pipeline.journal import Outcome, Status, make_folder
@@ -24,11 +24,12 @@ NO_GROUP = "the method found no group for this face."
 
 @dataclass(frozen=True)
 class Replacement:
-    """What is to be done to one photo: what was found in it, and the pictures of its faces."""
+    """What is to be done to one photo: what was found in it, and the pictures of its faces (−1: cover it)."""
 
     job: Job
     about: PhotoFaces
     pictures: tuple[int, ...]
+    reasons: tuple[str, ...] = ()  # why faces are covered
 
 
 def replace_in_photo(item: Replacement, settings: Settings, folder: Path, staging: Path) -> Outcome:
@@ -44,7 +45,7 @@ def replace_in_photo(item: Replacement, settings: Settings, folder: Path, stagin
         clock.lap("replace")
         places = [place for _, place in faces]
         _refuse_standing(result, places, settings)
-        _refuse_hidden(places, photo.size_wh)
+        _refuse_hidden(places, item.pictures, photo.size_wh)
         clock.lap("check")
         data = encoded(result, job, settings)
     except (PhotoError, ProtectionError) as error:
@@ -54,7 +55,16 @@ def replace_in_photo(item: Replacement, settings: Settings, folder: Path, stagin
     put(data, job, staging)
     clock.lap("write")
     status: Status = "protected" if about.count else "no-face"
-    return Outcome(job.name, status, about.count, about.found_late, notes=about.notes, seconds=clock.laps)
+    notes = (*about.notes, *(f"a face is covered in black: {reason}" for reason in item.reasons))
+    return Outcome(
+        job.name, status, about.count, about.found_late, notes=notes, seconds=clock.laps, covered=len(item.reasons)
+    )  # fmt: skip
+
+
+def reasons_of(decision: Decision, about: PhotoFaces) -> list[str]:
+    """Why faces of this photo are in no group, one reason for each."""
+    rows = range(about.first, about.first + about.count)
+    return [decision.reasons.get(row, NO_GROUP) for row in rows if decision.groups[row] < 0]
 
 
 def quarantined(job: Job, reason: str, seconds: dict[str, float] | None = None) -> Outcome:
@@ -71,23 +81,27 @@ def _replaced(
     crops = np.load(folder / "pictures.npy", mmap_mode="r")
     image, regions = photo.pixels, []
     for (face, place), picture in zip(faces, pictures, strict=True):
-        image, where = replace_face(image, face, np.array(crops[picture]), place)
+        if picture < 0:
+            image, where = cover_face(image, face, place)
+        else:
+            image, where = replace_face(image, face, np.array(crops[picture]), place)
         regions.append(where)
     opaque = None if photo.alpha is None else union(regions, photo.size_wh)
     return photo.with_pixels(image, opaque=opaque)
 
 
 def _refuse_standing(photo: Photo, places: list[Alignment], settings: Settings) -> None:
-    """Both detectors look at the result: each face they see must be one that was put there."""
+    """Both detectors look at the result: each face they see must be where one was replaced or covered."""
     for detector in (settings.detector, SECOND[settings.detector]):
         for face in find_faces(photo.pixels, detector, thorough=settings.thorough):
             if not is_replaced(face, places):
                 raise ProtectionError(describe_standing(face, photo.size_wh, detector))
 
 
-def _refuse_hidden(places: list[Alignment], size_wh: tuple[int, int]) -> None:
-    """Nobody could check a face of which next to nothing is to be seen."""
-    if not all(is_checkable(visible) for visible in visible_inner(places, size_wh, 64)):
+def _refuse_hidden(places: list[Alignment], pictures: tuple[int, ...], size_wh: tuple[int, int]) -> None:
+    """Nobody could check a replaced face of which next to nothing is to be seen."""
+    seen = visible_inner(places, size_wh, 64)
+    if any(picture >= 0 and not is_checkable(one) for one, picture in zip(seen, pictures, strict=True)):
         raise ProtectionError(
             "a face lies so far under another or out of the frame that its replacement cannot be checked."
         )
@@ -144,19 +158,18 @@ def outcomes_of_crops(decision: Decision, surveyed: Surveyed, jobs: Sequence[Job
     """What became of each surveyed photo: faces without a group are withheld, with the reason."""
     outcomes = {}
     for number, about in surveyed.photos.items():
-        rows = range(about.first, about.first + about.count)
-        kept = [row for row in rows if decision.groups[row] < 0]
-        reasons = [decision.reasons.get(row, NO_GROUP) for row in kept]
+        reasons = reasons_of(decision, about)
         notes = (*about.notes, *(f"a face is not released: {reason}" for reason in reasons))
-        status: Status = "protected" if len(rows) > len(kept) else "quarantined" if kept else "no-face"
+        released = about.count - len(reasons)
+        status: Status = "protected" if released else "quarantined" if reasons else "no-face"
         reason = reasons[0] if status == "quarantined" else ""
         outcomes[number] = Outcome(
             jobs[number].name,
             status,
-            len(rows) - len(kept),
+            released,
             about.found_late,
             reason,
             notes,
-            withheld=len(kept),
+            withheld=len(reasons),
         )
     return outcomes

@@ -1,8 +1,8 @@
 """Decide, the second stage for a set: who is who, which group each face is in, and what it is replaced by.
 
 A photo is released only if every face in it is. So a face that finds no group takes its photo away, with the
-other faces in it; and a group that loses people by that may fall below k. Then the faces that remain are grouped
-again, and what is still too small after some rounds is withdrawn with its photos.
+other faces in it, unless such faces are to be covered; and a group that loses people by that may fall below k. Then
+the faces that remain are grouped again, and what is still too small after some rounds is withdrawn with its photos.
 """
 
 import json
@@ -39,17 +39,15 @@ class Decision:
     figures: dict[str, float] = field(default_factory=dict)
 
 
-def decide(surveyed: Surveyed, names: Sequence[str], settings: Settings) -> Decision:
-    """Take the decision and keep it in the private folder, or read the one that was taken before."""
+def decide(surveyed: Surveyed, names: Sequence[str], settings: Settings, method: SetMethod) -> Decision:
+    """Take the decision and keep it in the private folder."""
     folder = surveyed.folder
-    if (folder / DECIDED).exists():
-        return _read(folder)
     photos = surveyed.photo_of
     nothing = np.zeros((0, 0), np.float32)
     embeddings = surveyed.array("embeddings") if settings.subjects == "auto" and len(photos) else nothing
     subjects = subjects_of(settings.subjects, photos, names, embeddings)
     if len(photos):
-        decision, crops = _grouped(surveyed, subjects, photos, settings)
+        decision, crops = _grouped(surveyed, subjects, photos, settings, method)
     else:
         decision, crops = Decision(subjects, photos, photos), np.zeros((0, 1, 1, 3), np.uint8)
     np.save(folder / "pictures.npy", crops)
@@ -58,11 +56,10 @@ def decide(surveyed: Surveyed, names: Sequence[str], settings: Settings) -> Deci
 
 
 def _grouped(
-    surveyed: Surveyed, subjects: Ints, photos: Ints, settings: Settings
+    surveyed: Surveyed, subjects: Ints, photos: Ints, settings: Settings, method: SetMethod
 ) -> tuple[Decision, NDArray[np.uint8]]:
-    method, rng = settings.method, rng_for(settings.seed, ITEM)
-    assert isinstance(method, SetMethod)
-    k, whole_photos = method.guarantee.k or 1, settings.release == "photos"
+    rng = rng_for(settings.seed, ITEM)
+    k, whole_photos = method.guarantee.k or 1, takes_photos_away(settings)
     rows, reasons = np.arange(len(photos)), dict[int, str]()
     for round_ in range(ROUNDS):
         faces = surveyed.face_set(subjects, rows)
@@ -87,6 +84,16 @@ def _grouped(
             break
     numbers = _shuffled_numbers(groups, rng)
     return Decision(subjects, numbers, pictures, reasons, release.notes, release.figures), release.crops
+
+
+def takes_photos_away(settings: Settings) -> bool:
+    """Whether a face without a group stops its photo: it is neither left out as a crop nor covered."""
+    return settings.release == "photos" and settings.leftover == "quarantine"
+
+
+def decided(folder: Path) -> Decision | None:
+    """The decision that was taken before, if one was."""
+    return _read(folder) if (folder / DECIDED).exists() else None
 
 
 def withdrawn(groups: Ints, subjects: Ints, photos: Ints, lost: Collection[int], k: int) -> set[int]:

@@ -29,6 +29,7 @@ class Outcome:
     notes: tuple[str, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
     withheld: int = 0  # faces that a release of crops leaves out
+    covered: int = 0  # faces that no group took and that are black now
 
 
 class Journal:

@@ -10,6 +10,7 @@ from faceveil.pipeline.settings import Settings
 from faceveil.privacy.guarantee import NOT_COVERED, NOT_COVERED_BY_CROPS, NOT_COVERED_IN_A_SET
 from faceveil.privacy.record import ReleaseRecord
 
+COVERED_FACES = "the claim does not count them, and hair and clothes around them stay."
 FACE_REGION = "In photos that is so for the face region, up to resampling and compression."
 
 
@@ -49,7 +50,12 @@ class Summary:
         """What the result may claim, in words; of photos, where in them."""
         claim = self.settings.method.guarantee
         in_photos = self.result is not None and self.result.record.kind == "photos" and claim.k is not None
-        return f"{claim.sentence} {FACE_REGION}" if in_photos else claim.sentence
+        sentence = f"{claim.sentence} {FACE_REGION}" if in_photos else claim.sentence
+        covered = sum(outcome.covered for outcome in self.outcomes)
+        if not covered:
+            return sentence
+        faces = "1 face is" if covered == 1 else f"{covered} faces are"
+        return f"{sentence} {faces} in no group and covered in black: {COVERED_FACES}"
 
     @property
     def not_covered(self) -> tuple[str, ...]:
@@ -69,6 +75,7 @@ class Summary:
                 "people": self.result.people,
                 "groups": len(self.result.record.groups),
                 "faces_withheld": sum(outcome.withheld for outcome in self.outcomes),
+                "faces_covered": sum(outcome.covered for outcome in self.outcomes),
             }
         return {
             "photos": len(statuses),

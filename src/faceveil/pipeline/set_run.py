@@ -6,6 +6,7 @@ originals' faces lie in the private folder, which is removed at the end.
 
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -15,24 +16,32 @@ from faceveil.faces import Alignment
 from faceveil.faces.face_set import CROP_SIZE
 from faceveil.photos import write_bytes
 from faceveil.pipeline.apply import (
-    NO_GROUP,
     Replacement,
     crops_of,
     outcomes_of_crops,
     quarantined,
+    reasons_of,
     replace_in_photo,
     write_crops,
 )
-from faceveil.pipeline.decide import Decision, decide, people_in_groups, withdrawn
+from faceveil.pipeline.decide import (
+    Decision,
+    decide,
+    decided,
+    people_in_groups,
+    takes_photos_away,
+    withdrawn,
+)
 from faceveil.pipeline.engines import Engine
 from faceveil.pipeline.journal import Journal, Outcome
+from faceveil.pipeline.look import with_gallery
 from faceveil.pipeline.manifest import SetResult, Summary, manifest
 from faceveil.pipeline.plan import Plan
 from faceveil.pipeline.private import PrivateFolder
 from faceveil.pipeline.settings import Settings, rng_for
 from faceveil.pipeline.survey import Surveyed, assemble, missing_photos, survey_photo
 from faceveil.pipeline.work import Clock
-from faceveil.privacy.record import GroupSize, ReleaseRecord, ReplacedFace, name_key
+from faceveil.privacy.record import COVERED, GroupSize, ReleaseRecord, ReplacedFace, name_key
 
 Progress = Callable[[str], None]  # called with the stage whenever a photo is done
 FELL_BELOW = "a group in it has too few people left, because other photos are quarantined."
@@ -74,11 +83,7 @@ def _stages(
     progress: Progress,
 ) -> tuple[list[Outcome], SetResult]:
     clock = Clock()
-    surveyed = _survey(plan, settings, private, engine, progress)
-    clock.lap("looking")
-    progress("grouping")
-    decision = decide(surveyed, [job.name for job in plan.jobs], settings)
-    clock.lap("grouping")
+    surveyed, decision = _decide(plan, settings, private, engine, progress, clock)
     done = {
         number: Outcome(plan.jobs[number].name, "quarantined", reason=reason)
         for number, reason in surveyed.failed.items()
@@ -98,6 +103,28 @@ def _stages(
     people = len(np.unique(decision.subjects)) if len(surveyed) else 0
     result = SetResult(record, people, decision.figures, decision.notes, clock.laps)
     return [done[number] for number in range(len(plan.jobs))], result
+
+
+def _decide(
+    plan: Plan,
+    settings: Settings,
+    private: PrivateFolder,
+    engine: Engine,
+    progress: Progress,
+    clock: Clock,
+) -> tuple[Surveyed, Decision]:
+    """Look at the photos and decide, or read what was decided before."""
+    before = decided(private.path)
+    if before is not None:
+        return Surveyed(private.path), before
+    # The gallery first, so that one with too few people is refused at once.
+    with with_gallery(settings, private.path, engine=engine) as (method, said):
+        surveyed = _survey(plan, settings, private, engine, progress)
+        clock.lap("looking")
+        progress("grouping")
+        decision = decide(surveyed, [job.name for job in plan.jobs], settings, method)
+    clock.lap("grouping")
+    return surveyed, replace(decision, notes=(*said, *decision.notes))
 
 
 def _survey(
@@ -125,18 +152,18 @@ def _replace_all(
     engine: Engine,
     progress: Progress,
 ) -> dict[int, Outcome]:
-    lost = withdrawn(
-        decision.groups,
-        decision.subjects,
-        surveyed.photo_of,
-        _without_group(surveyed, decision),
-        _k(settings),
-    )
+    without = _without_group(surveyed, decision) if takes_photos_away(settings) else set()
+    lost = withdrawn(decision.groups, decision.subjects, surveyed.photo_of, without, _k(settings))
     number_of = {plan.jobs[number].name: number for number in surveyed.photos}
     done = {number_of[name]: outcome for name, outcome in journal.done.items() if name in number_of}
     done |= {number: quarantined(plan.jobs[number], _reason(surveyed, decision, number)) for number in lost}
     items = [
-        Replacement(plan.jobs[number], about, tuple(decision.pictures[about.rows].tolist()))
+        Replacement(
+            plan.jobs[number],
+            about,
+            tuple(decision.pictures[about.rows].tolist()),
+            tuple(reasons_of(decision, about)),
+        )
         for number, about in surveyed.photos.items()
         if number not in done
     ]
@@ -174,7 +201,7 @@ def _record(
     alignments = np.array(surveyed.array("alignments")) if len(surveyed) else np.zeros((0, 2, 3))
     photos = {
         name_key(plan.jobs[number].name): tuple(
-            ReplacedFace(int(decision.groups[row]), Alignment(alignments[row], CROP_SIZE))
+            ReplacedFace(max(int(decision.groups[row]), COVERED), Alignment(alignments[row], CROP_SIZE))
             for row in range(about.first, about.first + about.count)
         )
         for number, about in surveyed.photos.items()
@@ -188,10 +215,8 @@ def _without_group(surveyed: Surveyed, decision: Decision) -> set[int]:
 
 
 def _reason(surveyed: Surveyed, decision: Decision, number: int) -> str:
-    about = surveyed.photos[number]
-    without = [row for row in range(about.first, about.first + about.count) if decision.groups[row] < 0]
-    said = [decision.reasons[row] for row in without if row in decision.reasons]
-    return said[0] if said else NO_GROUP if without else FELL_BELOW
+    said = reasons_of(decision, surveyed.photos[number])
+    return said[0] if said else FELL_BELOW
 
 
 def _k(settings: Settings) -> int:

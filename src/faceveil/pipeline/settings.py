@@ -16,6 +16,7 @@ from faceveil.photos import MAX_PIXELS
 from faceveil.photos.metadata import check_keep
 
 RELEASES = ("photos", "crops")
+LEFTOVERS = ("quarantine", "cover")
 SUBJECTS = ("auto", "folder", "each")  # or a CSV file
 SUBJECT_RECOGNIZER = "mobilefacenet.facesdk"  # the most accurate of the three on LFW
 SECOND = {"yunet": "blazeface", "haar": "blazeface", "blazeface": "yunet"}  # who checks whose work
@@ -33,20 +34,26 @@ class Settings:
     seed: int | None = None
     release: str = "photos"  # or crops: one picture per face
     subjects: str = "auto"  # how faces become people; see pipeline/subjects.py
+    leftover: str = (
+        "quarantine"  # a face that no group takes: its photo is not released, or the face is covered
+    )
 
     def __post_init__(self) -> None:
         if self.detector not in DETECTORS:
             raise UsageError(f"no detector {self.detector!r}; there are {', '.join(DETECTORS)}.")
         if self.release not in RELEASES:
             raise UsageError(f"no release {self.release!r}; there are {' and '.join(RELEASES)}.")
+        if self.leftover not in LEFTOVERS:
+            raise UsageError(f"no leftover {self.leftover!r}; there are {' and '.join(LEFTOVERS)}.")
         if self.subjects not in SUBJECTS and not Path(self.subjects).is_file():
             raise UsageError(
                 f"no subjects {self.subjects!r}; there are {', '.join(SUBJECTS)}, or the path of a CSV file."
             )
-        if not self.needs_all_faces and (self.release, self.subjects) != ("photos", "auto"):
+        of_a_set = (self.release, self.subjects, self.leftover)
+        if not self.needs_all_faces and of_a_set != ("photos", "auto", "quarantine"):
             raise UsageError(
                 f"{self.method.id} works face by face and forms no groups of people; "
-                "leave --release and --subjects out, or give -k."
+                "leave --release, --subjects and --leftover out, or give -k."
             )
         check_keep(self.keep)
 
@@ -68,7 +75,7 @@ class Settings:
         of_a_set: dict[str, object] = {}
         if self.needs_all_faces:
             how = self.subjects if self.subjects in SUBJECTS else "file"
-            of_a_set = {"release": self.release, "subjects": how}
+            of_a_set = {"release": self.release, "subjects": how, "leftover": self.leftover}
         return {
             "method": self.method.id,
             "parameters": self.method.parameters,

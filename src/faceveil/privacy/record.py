@@ -1,7 +1,8 @@
 """What run.json records of a released set, so that anyone can check its claim: no names, nothing of an original.
 
-Photos are named by a hash of their place in the folder; each face has its group and the 2×3 matrix that takes
-the photo's points to the face's crop. How many people are behind a group's faces is the run's own count.
+Photos are named by a hash of their place in the folder; each face has its group (0: it is covered in black) and the
+2×3 matrix that takes the photo's points to the face's crop. How many people are behind a group's faces is the run's
+own count.
 """
 
 import hashlib
@@ -14,6 +15,8 @@ import numpy as np
 from faceveil.errors import UsageError
 from faceveil.faces import Alignment
 from faceveil.faces.face_set import CROP_SIZE
+
+COVERED = 0  # in place of a group's number: no group took this face
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ weights do not help, the mix moves towards people who do not exist, no further t
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,18 +96,21 @@ def lower_weights(
 def push_away(mix: Mix, strangers: Iterable[Floats], assess: Assess) -> Mix:
     """Move towards a person who does not exist, little further than it takes to be recognised as nobody.
 
-    Half way to each stranger first; then back from where it was enough, or on if it was not. The best of what
-    was seen, if nothing is enough.
+    Half way to one stranger after the other; then back from where it was enough, or on if it nowhere was. The best
+    of what was seen, if nothing is enough.
     """
 
     def towards(stranger: Floats, share: float) -> Mix:
         latent = ((1 - share) * mix.latent + share * stranger).astype(np.float32)
         return replace(mix, latent=latent, assessed=assess(latent), stranger=share)
 
-    tried = sorted(((towards(who, HALF_WAY), who) for who in strangers), key=lambda one: _badness(one[0]))
-    if tried and tried[0][0].safe:
-        enough, stranger = tried[0]
-        return _nearer(enough, lambda share: towards(stranger, share))
+    tried = []
+    for stranger in strangers:
+        now = towards(stranger, HALF_WAY)
+        if now.safe:
+            return _nearer(now, partial(towards, stranger))
+        tried.append((now, stranger))
+    tried.sort(key=lambda one: _badness(one[0]))
     seen = [mix, *(one for one, _ in tried)]
     for share in FURTHER:
         for _, stranger in tried:

@@ -1,64 +1,61 @@
-"""attribute: what classifiers read in a face, as numbers from 0 to 1 (ATTRIBUTE of MIKU).
+"""attribute: what networks read in a face, as numbers from 0 to 1 (ATTRIBUTE of MIKU).
 
-A reading is a function of an aligned crop and its face; add one to READINGS and it can be chosen by its name.
+Attributes are chosen by name: those of `attribute_names()` (age, gender, yaw, pitch, AttrNet's labels and the single
+expressions), and the families `expression` and `pose`. faces/attributes.py reads them.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import ClassVar
 
 import numpy as np
 
 from faceveil.errors import UsageError
-from faceveil.faces import Face, FaceSet, pose
-from faceveil.faces.attributes import Attributes, attributes
+from faceveil.faces import FaceSet
+from faceveil.faces.attributes import EXPRESSION_NAMES, attribute_names, attribute_vector
 from faceveil.faces.crops import as_face
-from faceveil.faces.face import Image
+from faceveil.models.attrnet import AttrNet
 from faceveil.spaces.space import Space, Vectors
 
-Reading = Callable[[Image, Face, Attributes], Sequence[float]]
-OLDEST = 100.0  # years; the age that counts as 1
-
-
-def _pose(image: Image, face: Face, read: Attributes) -> Sequence[float]:
-    """Yaw and pitch; 0.5 looks straight ahead. Alignment takes the roll away."""
-    turned = pose(face)
-    return [float(np.clip(0.5 + angle / 180, 0, 1)) for angle in (turned.yaw, turned.pitch)]
-
-
-READINGS: dict[str, Reading] = {
-    "age": lambda image, face, read: [min(read.age / OLDEST, 1.0)],
-    "gender": lambda image, face, read: [read.female],  # probability of "female", as the classifier sees it
-    "expression": lambda image, face, read: read.expression.tolist(),  # seven probabilities
-    "pose": _pose,
-}
+FAMILIES = {"expression": EXPRESSION_NAMES, "pose": ("yaw", "pitch")}
 
 
 class AttributeSpace(Space):
-    """The chosen readings side by side. Cost: about 5 ms a face."""
+    """The chosen attributes side by side; all of them without `names`. `net` replaces the AttrNet that ships.
+
+    Cost: about 15 ms a face for all; a network that no name asks for does not run.
+    """
 
     id: ClassVar[str] = "attribute"
 
-    def __init__(self, names: Sequence[str] = ("age", "gender", "expression", "pose")) -> None:
-        unknown = [name for name in names if name not in READINGS]
-        if unknown or not names:
-            what = ", ".join(repr(name) for name in unknown) or "nothing"
-            raise UsageError(f"no attribute {what}; choose from {', '.join(READINGS)}.")
-        self.names = tuple(names)
+    def __init__(self, names: Sequence[str] | None = None, net: AttrNet | None = None) -> None:
+        self.net = net
+        every = attribute_names(net)
+        self.names = every if names is None else _expanded(names, every)
 
     @property
     def key(self) -> Hashable:
         """Measured once for a set."""
-        return ("attribute", self.names)
+        return ("attribute", self.names) if self.net is None else None
 
     @property
     def cards(self) -> tuple[str, ...]:
-        """The three classifiers'."""
-        return ("age.v1", "gender.v1", "expression.fer")
+        """Those of the networks that are asked; AttrNet is part of the program."""
+        cards = {"age.v1": {"age"}, "gender.v1": {"gender"}, "expression.fer": set(EXPRESSION_NAMES)}
+        return tuple(card for card, names in cards.items() if names & set(self.names))
 
     def _encode(self, faces: FaceSet) -> Vectors:
-        rows = []
-        for crop, points, mesh in zip(faces.crops, faces.points, faces.meshes, strict=True):
-            face = as_face(points, mesh)
-            read = attributes(crop, face)
-            rows.append([value for name in self.names for value in READINGS[name](crop, face, read)])
+        rows = [
+            attribute_vector(crop, as_face(points, mesh), self.names, self.net, crop=crop)
+            for crop, points, mesh in zip(faces.crops, faces.points, faces.meshes, strict=True)
+        ]
         return np.array(rows, np.float32)
+
+
+def _expanded(names: Sequence[str], every: Sequence[str]) -> tuple[str, ...]:
+    """Families as their members, each name once."""
+    chosen = tuple(dict.fromkeys(one for name in names for one in FAMILIES.get(name, (name,))))
+    unknown = [name for name in chosen if name not in every]
+    if unknown or not chosen:
+        what = ", ".join(repr(name) for name in unknown) or "nothing"
+        raise UsageError(f"no attribute {what}; choose from {', '.join((*FAMILIES, *every))}.")
+    return chosen
