@@ -13,7 +13,6 @@ from torch.nn import functional as F
 
 from faceveil.models import mobilestylegan as arrays
 
-
 CELLS = 64  # a window is cut out of the map of 64 × 64
 MARGIN = 2  # cells around a window, which the convolutions' padding would spoil
 
