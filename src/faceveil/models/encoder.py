@@ -78,14 +78,14 @@ def build_graph(weights: Weights) -> Any:
     pooled = [pool(tap, grid) for tap, grid in zip(maps, GRIDS, strict=True)]
     features = op.concat([*pooled, pool(image, THUMBNAIL), *_recogniser(image)], 1)
     scaled = op.divide(op.subtract(features, weights["feature_mean"][None]), weights["feature_scale"][None])
-    narrow = linear(scaled, weights, "narrow")
-    inner = op.gelu(linear(narrow, weights, "residual.0"), "erf")
-    hidden = op.add(narrow, linear(inner, weights, "residual.2"))
+    hidden = linear(scaled, weights, "narrow")
+    inner = op.gelu(linear(hidden, weights, "residual.0"), "erf")
+    hidden = op.add(hidden, linear(inner, weights, "residual.2"))
     coordinates = op.reshape(linear(hidden, weights, "widen"), np.array([-1, SLOTS, COORDINATES]), False)
     space = w_space()
     basis = space.spread[:COORDINATES, None] * space.axes[:COORDINATES]
     wplus = op.add(op.matmul(coordinates, op.constant(basis), False, False), space.mean[None, None])
-    return ov.Model([op.result(wplus, "wplus"), op.result(narrow, "narrow")], [image], "encoder")
+    return ov.Model([op.result(wplus, "wplus")], [image], "encoder")
 
 
 def arcface_matrices(size: int) -> tuple[Floats, Floats]:
