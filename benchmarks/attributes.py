@@ -18,7 +18,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 from training.attribute_labels import COLUMN, TEST_LABELS, face_id, of_utkface, read_labels, utkface_held_out
-from training.real_faces import find_faces as find_photos
+from training.real_faces import list_faces as find_photos
 
 from faceveil.faces import align_ffhq, find_faces
 from faceveil.faces.attributes import attributes

@@ -18,7 +18,7 @@ import cv2
 import numpy as np
 import torch
 from training.evaluate import embed
-from training.real_faces import find_faces as list_faces
+from training.real_faces import list_faces
 
 from faceveil.faces import Face, align_ffhq, find_faces, pose
 from faceveil.faces.attributes import attributes

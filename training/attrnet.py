@@ -46,7 +46,7 @@ from training.augment import degrade, jitter, relight
 from training.data import to_tensor
 from training.pairs import open_pairs
 from training.real_faces import RealFace
-from training.real_faces import find_faces as find_photos
+from training.real_faces import list_faces as find_photos
 
 GENERATED = range(512, 3000)  # of the pairs; the first 512 are held out from everything
 FROZEN = 7  # the first blocks of the trunk stay as ImageNet left them

@@ -45,7 +45,7 @@ def jitter(image: Image, mask: Image, rng: np.random.Generator) -> tuple[Image, 
     if rng.random() < 0.5:
         matrix[0] = [-matrix[0, 0], -matrix[0, 1], 1 - matrix[0, 2]]
     moved = []
-    for layer, border in ((image, cv2.BORDER_REPLICATE), (mask, cv2.BORDER_CONSTANT)):
+    for layer, border in ((image, cv2.BORDER_REFLECT), (mask, cv2.BORDER_CONSTANT)):
         side = layer.shape[0]
         scaled = matrix * [1, 1, side]
         moved.append(cv2.warpAffine(layer, scaled, (side, side), borderMode=border))

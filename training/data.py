@@ -12,6 +12,7 @@ from torch import Tensor
 from faceveil.models.torch.encoder import INPUT_SIZE
 from training.augment import Image, degrade, jitter, relight
 from training.pairs import open_pairs
+from training.real_faces import SIZE
 
 HELD_OUT_PAIRS = 512  # the first ones
 SHARES = {"ffhq": 0.3, "lfw": 0.4, "utkface": 0.3}  # of the real faces in a batch
@@ -79,7 +80,10 @@ class RealFaces:
     def _indices(self, set_: str, held_out: bool) -> list[int]:
         return [i for i, r in enumerate(self.records) if r["set"] == set_ and r["held_out"] == held_out]
 
-    def draw(self, count: int, size: int, rng: np.random.Generator) -> Batch:
+    def draw(
+        self, count: int, size: int, rng: np.random.Generator, detailed: int = 0
+    ) -> tuple[Batch, Tensor, Tensor]:
+        """A batch, and of its first faces, `detailed` of them, photos and masks at 256 px."""
         sets = rng.choice(list(SHARES), count, p=list(SHARES.values()))
         faces, masks = [], []
         for set_ in sets:
@@ -88,7 +92,8 @@ class RealFaces:
             faces.append(relight(face, rng))
             masks.append(mask)
         inputs = [degrade(shrink(face, INPUT_SIZE), rng) for face in faces]
-        return self._batch(inputs, faces, masks, size)
+        batch = self._batch(inputs, faces, masks, size)
+        return batch, *self._targets(faces[:detailed], masks[:detailed], SIZE)
 
     def one_of_each(self, set_: str) -> list[int]:
         """One photo of each person that is held out."""
@@ -103,9 +108,14 @@ class RealFaces:
         return self._batch(inputs, faces, [self.masks[i] for i in chosen], size)
 
     def _batch(self, inputs: list[Image], faces: list[Image], masks: list[Image], size: int) -> Batch:
-        targets = to_tensor([shrink(face, size) for face in faces])
-        weights = to_tensor([cv2.resize(mask, (size, size))[..., None] for mask in masks])
-        return Batch(to_tensor(inputs), 2 * targets - 1, weights, None)
+        return Batch(to_tensor(inputs), *self._targets(faces, masks, size), None)
+
+    def _targets(self, faces: list[Image], masks: list[Image], size: int) -> tuple[Tensor, Tensor]:
+        """Photos in [-1, 1] and masks in [0, 1]."""
+        if not faces:
+            return torch.zeros(0, 3, size, size), torch.zeros(0, 1, size, size)
+        photos = to_tensor([shrink(face, size) for face in faces])
+        return 2 * photos - 1, to_tensor([cv2.resize(mask, (size, size))[..., None] for mask in masks])
 
 
 def shrink(image: Image, size: int) -> Image:

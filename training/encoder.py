@@ -16,9 +16,10 @@ import torch
 from torch import Tensor
 
 from faceveil.models.torch.encoder import Encoder
+from faceveil.models.torch.memory import keep_freed_memory
 from faceveil.models.torch.mobilenet import face_recognizer
 from training.data import Batch, GeneratedFaces, RealFaces
-from training.losses import WEIGHTS, ImageLoss, StyleLoss
+from training.losses import WEIGHTS, DetailLoss, ImageLoss, StyleLoss, any_window
 from training.ridge import fit_ridge
 from training.team import Team, run_team
 
@@ -29,12 +30,13 @@ AVERAGE = 0.998
 class Options:
     """How much of what goes into one step."""
 
-    generated: int = 12  # faces with known W+: loss in style space
+    generated: int = 8  # faces with known W+: loss in style space
     rendered: int = 0  # how many of them are also rendered and compared
     real: int = 8  # faces without W+: rendered and compared
     size: int = 64  # of the exit they are rendered through
+    detailed: int = 4  # of the real faces: also compared at 256 px, in a window
     rate: float = 2e-4
-    warm_up: int = 100
+    warm_up: int = 50
     checkpoint_minutes: float = 5
     evaluation_minutes: float = 20
 
@@ -50,6 +52,7 @@ class Training:
         self.generated, self.real = GeneratedFaces(pairs), RealFaces(pairs)
         self.encoder = Encoder.with_pretrained_backbone().eval()  # batch statistics stay ImageNet's
         self.style_loss, self.image_loss = StyleLoss(), ImageLoss(options.size)
+        self.detail_loss = DetailLoss()
         for network in (self.encoder, self.image_loss, face_recognizer()):
             network.to(memory_format=torch.channels_last)  # a fifth faster on a CPU
         narrow = list(self.encoder.narrow.parameters())
@@ -73,13 +76,15 @@ class Training:
         self.average = {name: value.clone() for name, value in self.encoder.state_dict().items()}
         self.save()
 
-    def one_step(self) -> dict[str, float]:
+    def one_step(self, left: float = 1.0) -> dict[str, float]:
+        """One step of the optimiser; `left` is the share of the run that lies ahead, with which the rate falls."""
         rng = np.random.default_rng([3, self.step, self.team.rank])
         options = self.options
         for group in self.optimizer.param_groups:
-            group["lr"] = group["share"] * options.rate * min(1.0, (self.step + 1) / options.warm_up)
+            rise = min(1.0, (self.step + 1) / options.warm_up)
+            group["lr"] = group["share"] * options.rate * rise * max(0.05, left)
         generated = self.generated.draw(options.generated, options.size, rng)
-        real = self.real.draw(options.real, options.size, rng)
+        real, photos, masks = self.real.draw(options.real, options.size, rng, options.detailed)
         inputs = torch.cat([generated.inputs, real.inputs]).contiguous(memory_format=torch.channels_last)
         coordinates = self.encoder.coordinates(inputs)
         wplus = self.encoder.mean + coordinates @ self.encoder.basis
@@ -91,6 +96,9 @@ class Training:
             found[: options.rendered], generated.first(options.rendered), "generated"
         )
         losses |= self._image_losses(wplus[options.generated :], real, "real")
+        if options.detailed:
+            seen = wplus[options.generated :][: options.detailed]
+            losses["real detail"] = self.detail_loss(seen, photos, masks, any_window(rng))
         total = (
             losses["style"] + 0.01 * losses["spread"] + sum(losses[k] * w for k, w in self._weights(losses))
         )
@@ -203,6 +211,7 @@ class Log:
 
 
 def train(team: Team, arguments: argparse.Namespace) -> None:
+    keep_freed_memory()
     options = Options(size=arguments.size, rate=arguments.rate)
     training = Training(arguments.pairs, arguments.run, options, arguments.start, team)
     log = Log(arguments.run / "log.csv")
@@ -216,7 +225,7 @@ def train(team: Team, arguments: argparse.Namespace) -> None:
             log.report(training, training.evaluate() if due else {})
             saved = time.monotonic()
             evaluated = saved if due else evaluated
-        log.add(training.one_step())
+        log.add(training.one_step((end - started) / (3600 * arguments.hours)))
         training.seconds += time.monotonic() - started
     if team.leads:
         training.save()

@@ -10,10 +10,11 @@ from faceveil.models.generator import synthesis
 from faceveil.models.torch.encoder import arcface_crop
 from faceveil.models.torch.lpips import Lpips
 from faceveil.models.torch.mobilenet import face_recognizer
-from faceveil.models.torch.mobilestylegan import Synthesis
+from faceveil.models.torch.mobilestylegan import CELLS, Synthesis, Window
 from faceveil.models.wspace import w_space
 
-WEIGHTS = {"pixels": 1.0, "lpips": 2.0, "identity": 0.8}
+WEIGHTS = {"pixels": 1.0, "lpips": 1.5, "identity": 1.0, "detail": 2.0}
+WINDOW = 32  # cells of 1/64: half the side
 
 
 class StyleLoss(nn.Module):
@@ -69,6 +70,29 @@ class ImageLoss(nn.Module):
         lpips = self.lpips.distance(self.lpips.taps(wide), looks).mean()
         identity = 1 - (face_recognizer()(arcface_crop((renders + 1) / 2)) * who).sum(1).mean()
         return {"pixels": pixels, "lpips": lpips, "identity": identity}
+
+
+class DetailLoss(nn.Module):
+    """LPIPS at 256 px, which early exits below do not show, in one window of the picture at a time."""
+
+    size = 256
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.generator = Synthesis(synthesis(self.size))
+        self.lpips = Lpips("alexnet")
+
+    def forward(self, wplus: Tensor, photos: Tensor, masks: Tensor, window: Window) -> Tensor:
+        """Photos in [-1, 1] and masks in [0, 1], both at 256 px."""
+        photos, masks = window.cut(photos), window.cut(masks)
+        renders = masks * self.generator(wplus, window) + (1 - masks) * photos
+        return self.lpips(renders, photos).mean()
+
+
+def any_window(rng: np.random.Generator) -> Window:
+    """A quarter of the picture, anywhere in it."""
+    top, left = rng.integers(0, CELLS - WINDOW + 1, 2)
+    return Window(int(top), int(left), WINDOW)
 
 
 def face_weight(size: int) -> Tensor:

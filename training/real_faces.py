@@ -1,6 +1,6 @@
 """Real faces in FFHQ's alignment, with people kept apart: python -m training.real_faces DATA DIR
 
-    DIR/real.npy      count × 256 × 256 × 3   uint8, RGB; beyond the photo's border its last pixels repeat
+    DIR/real.npy      count × 256 × 256 × 3   uint8, RGB; beyond the photo's border it is mirrored
     DIR/mask.npy      count × 64 × 64         uint8, the share of each cell that lies in the photo, of 255
     DIR/real.json     set, name, person and whether held out, in the same order
 
@@ -19,8 +19,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from faceveil.faces import Face, align_ffhq
-from faceveil.models import weights
+from faceveil.faces import align_ffhq, find_faces, with_mesh
 
 SIZE = 256
 MASK_SIZE = 64
@@ -37,7 +36,7 @@ class RealFace:
     held_out: bool
 
 
-def find_faces(data: Path) -> Iterator[tuple[Path, RealFace]]:
+def list_faces(data: Path) -> Iterator[tuple[Path, RealFace]]:
     """Every photo of the three sets with its person: the file in FFHQ and UTKFace, the folder in LFW."""
     for name in HELD_OUT:
         paths = sorted((data / name).rglob("*.jpg"))
@@ -57,35 +56,16 @@ def _person(path: Path) -> str:
     return path.stem.rsplit("_", 1)[0]
 
 
-class FfhqAligner:
-    """FFHQ's crop from YuNet's five points: eyes and mouth corners decide place, size and turn."""
-
-    def __init__(self) -> None:
-        self.detector = cv2.FaceDetectorYN.create(str(weights("yunet.2023mar")), "", (320, 320), 0.6)
-
-    def find(self, image_rgb: NDArray[np.uint8]) -> Face | None:
-        """The largest face near the middle."""
-        height, width = image_rgb.shape[:2]
-        self.detector.setInputSize((width, height))
-        faces = self.detector.detect(cv2.cvtColor(image_rgb, cv2.COLOR_RGB2BGR))[1]
-        if faces is None:
-            return None
-        middle = np.array([width, height]) / 2
-        off = np.linalg.norm(faces[:, :2] + faces[:, 2:4] / 2 - middle, axis=1)
-        best = faces[np.argmax(faces[:, 2] - off)].astype(np.float64)
-        box = np.concatenate([best[:2], best[:2] + best[2:4]])
-        return Face(box, best[4:14].reshape(5, 2), float(best[14]), "yunet")
-
-    def crop(self, image_rgb: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]] | None:
-        """The aligned face and its mask."""
-        face = self.find(image_rgb)
-        if face is None:
-            return None
-        # Drawn at twice the size and averaged, which is near enough to area sampling for photos of this size.
-        alignment = align_ffhq(face, 2 * SIZE)
-        inside = np.full(image_rgb.shape[:2], 255, np.uint8)
-        mask = cv2.warpAffine(inside, alignment.to_crop, (2 * SIZE, 2 * SIZE))
-        return _shrink(alignment.crop(image_rgb), SIZE), _shrink(mask, MASK_SIZE)
+def align(photo: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]] | None:
+    """The face in the middle, cut out as the program cuts it, and its mask; None where no face is found."""
+    middle = np.array(photo.shape[1::-1]) / 2
+    found = find_faces(photo, mesh=False)
+    if not found:
+        return None
+    face = min(found, key=lambda face: float(np.linalg.norm(face.centre - middle) - face.size_wh[0]))
+    alignment = align_ffhq(with_mesh(photo, [face])[0], SIZE)
+    inside = np.full(photo.shape[:2], 255, np.uint8)
+    return alignment.crop(photo), _shrink(cv2.warpAffine(inside, alignment.to_crop, (SIZE, SIZE)), MASK_SIZE)
 
 
 def _shrink(image: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
@@ -97,14 +77,13 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("folder", type=Path)
     options = parser.parse_args()
-    aligner = FfhqAligner()
     images, masks, records = [], [], []
-    for path, record in find_faces(options.data):
+    for path, record in list_faces(options.data):
         photo = cv2.cvtColor(cv2.imread(str(path)), cv2.COLOR_BGR2RGB)
         if record.set == "ffhq":  # aligned already
             crop = _shrink(photo, SIZE), np.full((MASK_SIZE, MASK_SIZE), 255, np.uint8)
         else:
-            crop = aligner.crop(photo)
+            crop = align(photo)
         if crop is not None:
             images.append(crop[0])
             masks.append(crop[1])

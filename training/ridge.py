@@ -40,7 +40,7 @@ def fit_ridge(
     y -= bias
     gram, cross, count = x.T @ x, x.T @ y, len(x)
     del x, y  # a few gigabytes
-    judges = real.draw(JUDGES, image_loss.size, np.random.default_rng(4))
+    judges, _, _ = real.draw(JUDGES, image_loss.size, np.random.default_rng(4))
     images = torch.cat([to_tensor([faces.images[i]]) for i in test])
     truth = torch.from_numpy(faces.latents[test].astype(np.float32))
     best, kept = np.inf, encoder.state_dict()

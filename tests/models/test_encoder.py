@@ -22,6 +22,8 @@ from faceveil.models.torch.mobilenet import MobileFaceNet
 from faceveil.models.wspace import w_space
 from faceveil.photos import read_photo
 
+STATM = Path("/proc/self/statm")
+
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory) -> tuple[Encoder, TorchEncoder]:
@@ -36,6 +38,11 @@ def pair(tmp_path_factory) -> tuple[Encoder, TorchEncoder]:
     path = tmp_path_factory.mktemp("encoder") / "encoder.npz"
     np.savez(path, **{name: value.numpy() for name, value in trained.state_dict().items()})
     return Encoder(path), trained
+
+
+@pytest.fixture(scope="module")
+def shipped() -> Encoder:
+    return Encoder()
 
 
 def faces(size: int, count: int = 2) -> np.ndarray:
@@ -62,6 +69,21 @@ def test_a_code_does_not_depend_on_the_batch(pair) -> None:
     users, _ = pair
     images = faces(128, count=3)
     assert (users.encode(images)[1:2] == users.encode(images[1:2])).all()
+
+
+@pytest.mark.skipif(not STATM.exists(), reason="the process's memory is read from /proc")
+def test_a_thousand_faces_take_no_more_memory_than_a_hundred(shipped: Encoder) -> None:
+    def resident_mb() -> float:
+        return int(STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+    def encode(times: int) -> None:
+        for seed in range(times):
+            shipped.encode(np.random.default_rng(seed).integers(0, 256, (50, 128, 128, 3), np.uint8))
+
+    encode(2)
+    before = resident_mb()
+    encode(18)
+    assert resident_mb() - before < 10  # the codes of 900 faces would be 42, their crops 44
 
 
 def test_no_faces_give_no_codes(pair) -> None:
@@ -91,11 +113,6 @@ def test_the_recogniser_of_the_loss_is_the_one_users_have() -> None:
     with torch.no_grad():
         found = MobileFaceNet.pretrained()(torch.from_numpy(images)).numpy()
     assert np.abs(found - expected).max() < 1e-4
-
-
-@pytest.fixture(scope="module")
-def shipped() -> Encoder:
-    return Encoder()
 
 
 def test_generated_faces_are_found_again(shipped: Encoder) -> None:

@@ -11,7 +11,7 @@ from faceveil.models.generator import Generator, as_wplus, synthesis
 from faceveil.models.runtime import Network
 from faceveil.models.synthesis import build_graph
 from faceveil.models.torch.lpips import Lpips
-from faceveil.models.torch.mobilestylegan import Synthesis
+from faceveil.models.torch.mobilestylegan import Synthesis, Window
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +41,16 @@ def test_the_gradient_reaches_every_slot_and_is_right(wplus) -> None:
     with torch.no_grad():
         ahead, behind = (network(code + sign * step).square().mean() for sign in (1, -1))
     assert float((ahead - behind) / 2) == pytest.approx(float((code.grad * step).sum()), rel=1e-3)
+
+
+@pytest.mark.parametrize("window", [Window(0, 0, 32), Window(11, 29, 20), Window(32, 32, 32)], ids=str)
+def test_a_window_shows_that_part_of_the_picture(window: Window, wplus) -> None:
+    network, code = Synthesis(synthesis(128)), torch.from_numpy(wplus)
+    with torch.no_grad():
+        part, whole = network(code, window), network(code)
+    assert part.shape == (1, 3, 2 * window.side, 2 * window.side)
+    top, left = 2 * window.top, 2 * window.left
+    assert (part - whole[..., top : top + part.shape[2], left : left + part.shape[3]]).abs().max() < 1e-5
 
 
 def test_lpips_is_zero_for_the_same_image_and_grows_with_blur() -> None:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from training.augment import degrade, jitter, relight
 from training.latents import mixed_wplus
-from training.losses import StyleLoss, face_weight
+from training.losses import DetailLoss, StyleLoss, any_window, face_weight
 from training.pairs import open_pairs
 from training.real_faces import held_out
 
@@ -85,6 +85,23 @@ def test_the_recognisers_crop_puts_ffhq_eyes_where_arcface_wants_them() -> None:
 def test_the_face_weighs_more_than_its_background() -> None:
     weight = face_weight(64)[0, 0]
     assert weight[32, 32] == 1 and weight[0, 0] == pytest.approx(0.3)
+
+
+@given(st.integers(0, 1000))
+def test_every_window_lies_in_the_picture(seed: int) -> None:
+    picture = torch.zeros(1, 3, 256, 256)
+    assert any_window(np.random.default_rng(seed)).cut(picture).shape == (1, 3, 128, 128)
+
+
+def test_detail_costs_nothing_where_it_is_right_or_beyond_the_photo() -> None:
+    loss, window = DetailLoss(), any_window(np.random.default_rng(1))
+    code = torch.from_numpy(w_space().mean).expand(1, 23, 512)
+    with torch.no_grad():
+        right, wrong = loss.generator(code), torch.zeros(1, 3, 256, 256)
+        inside, beyond = torch.ones(1, 1, 256, 256), torch.zeros(1, 1, 256, 256)
+        assert loss(code, right, inside, window).item() == pytest.approx(0, abs=1e-6)
+        assert loss(code, wrong, beyond, window).item() == pytest.approx(0, abs=1e-6)
+        assert loss(code, wrong, inside, window).item() > 0.1
 
 
 def test_a_team_takes_the_mean_step_and_stops_when_its_leader_says(tmp_path: Path) -> None:

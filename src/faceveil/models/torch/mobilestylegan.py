@@ -1,4 +1,10 @@
-"""MobileStyleGAN's synthesis in torch: W+ (N × 23 × 512) → RGB in [-1, 1] (N × 3 × size × size)."""
+"""MobileStyleGAN's synthesis in torch: W+ (N × 23 × 512) → RGB in [-1, 1] (N × 3 × size × size).
+
+A window renders a part of the picture alone: what costs time are the largest maps, and a detail needs no more of
+them than its surroundings.
+"""
+
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -6,6 +12,44 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from faceveil.models import mobilestylegan as arrays
+
+CELLS = 64  # a window is cut out of the map of 64 × 64
+MARGIN = 2  # cells around a window, which the convolutions' padding would spoil
+
+
+@dataclass(frozen=True)
+class Window:
+    """A square of the picture, in cells of 1/64 of its side."""
+
+    top: int
+    left: int
+    side: int
+
+    def cut(self, images: Tensor) -> Tensor:
+        """This part of pictures or maps (… × S × S)."""
+        return _cut(images, self.top, self.left, self.top + self.side, self.left + self.side)
+
+    def cut_wide(self, images: Tensor) -> Tensor:
+        """The same with its margin, as far as the picture goes."""
+        (top, left), (bottom, right) = self._corners()
+        return _cut(images, top, left, bottom, right)
+
+    def trim(self, images: Tensor) -> Tensor:
+        """Take the margin away from what was rendered with it."""
+        (top, left), (bottom, _) = self._corners()
+        unit = images.shape[-2] // (bottom - top)
+        above, before = unit * (self.top - top), unit * (self.left - left)
+        return images[..., above : above + unit * self.side, before : before + unit * self.side]
+
+    def _corners(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        first = max(0, self.top - MARGIN), max(0, self.left - MARGIN)
+        last = self.top + self.side + MARGIN, self.left + self.side + MARGIN
+        return first, (min(CELLS, last[0]), min(CELLS, last[1]))
+
+
+def _cut(images: Tensor, top: int, left: int, bottom: int, right: int) -> Tensor:
+    unit = images.shape[-1] // CELLS
+    return images[..., unit * top : unit * bottom, unit * left : unit * right]
 
 
 class Style(nn.Module):
@@ -32,12 +76,13 @@ class Convolution(nn.Module):
         self.bias = _frozen(convolution.bias)
         self.noise = _frozen(convolution.noise)
 
-    def forward(self, x: Tensor, wplus: Tensor) -> Tensor:
+    def forward(self, x: Tensor, wplus: Tensor, window: Window | None = None) -> Tensor:
         x = x * self.style(wplus)
         if self.depthwise is not None:
             x = F.conv2d(x, self.depthwise, padding=1, groups=x.shape[1])
         x = F.conv2d(x, self.kernel, self.bias, padding=self.kernel.shape[-1] // 2)
-        return F.leaky_relu(x + self.noise, arrays.LEAK)
+        noise = self.noise if window is None else window.cut_wide(self.noise)
+        return F.leaky_relu(x + noise, arrays.LEAK)
 
 
 class Block(nn.Module):
@@ -49,12 +94,12 @@ class Block(nn.Module):
         self.grows = block.grows
         self.convolutions = nn.ModuleList(Convolution(c) for c in block.convolutions)
 
-    def forward(self, x: Tensor, wplus: Tensor) -> Tensor:
+    def forward(self, x: Tensor, wplus: Tensor, window: Window | None = None) -> Tensor:
         x = x * self.up(wplus)
         if self.grows:
             x = haar_up(x)
         for convolution in self.convolutions:
-            x = convolution(x, wplus)
+            x = convolution(x, wplus, window)
         return x
 
 
@@ -71,17 +116,22 @@ class Synthesis(nn.Module):
         self.kernel = _frozen(network.output.kernel)
         self.bias = _frozen(network.output.bias)
 
-    def features(self, wplus: Tensor) -> Tensor:
+    def features(self, wplus: Tensor, window: Window | None = None) -> Tensor:
         """What the output kernel sees: the last block's channels times their style."""
         x = self.first(self.constant.expand(len(wplus), -1, -1, -1), wplus)
+        inside = None
         for block in self.blocks:
-            x = block(x, wplus)
+            x = block(x, wplus, inside)
+            if inside is None and window is not None and x.shape[-1] == CELLS:
+                inside, x = window, window.cut_wide(x)
         features: Tensor = x * self.style(wplus)
         return features
 
-    def forward(self, wplus: Tensor) -> Tensor:
-        rgb = F.conv2d(self.features(wplus), self.kernel, self.bias)
-        return haar_up(rgb) if rgb.shape[1] == 12 else rgb
+    def forward(self, wplus: Tensor, window: Window | None = None) -> Tensor:
+        """The picture, or the part of it in `window`."""
+        rgb = F.conv2d(self.features(wplus, window), self.kernel, self.bias)
+        rgb = haar_up(rgb) if rgb.shape[1] == 12 else rgb
+        return rgb if window is None else window.trim(rgb)
 
 
 def haar_up(bands: Tensor) -> Tensor:

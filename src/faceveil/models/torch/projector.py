@@ -6,13 +6,15 @@ MIKU's equations 2 and 3 (and 1 and 2 of the conference paper) take the squared 
 distance of four VGG-16 maps, with the background masked; `MIKU` below is that recipe. `REFINE` goes on from the
 encoder's code with LPIPS and an identity term. The recogniser in that term is MobileFaceNet, which therefore
 must not judge the result. Descent runs in whitened coordinates of W, where one step means as much along every
-axis, and through the generator's early exits, coarse to fine.
+axis, and through the generator's early exits, coarse to fine. What an early exit does not show, detail at 256 px,
+is compared in a quarter of the picture at a time, which costs little more than the whole at 64 px.
 """
 
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import cycle
 
 import cv2
 import numpy as np
@@ -27,11 +29,16 @@ from faceveil.models.mobilestylegan import Floats
 from faceveil.models.torch.encoder import arcface_crop
 from faceveil.models.torch.lpips import Lpips
 from faceveil.models.torch.mobilenet import face_recognizer
-from faceveil.models.torch.mobilestylegan import Synthesis
+from faceveil.models.torch.mobilestylegan import CELLS, Synthesis, Window
 from faceveil.models.torch.vgg import VggMaps
 from faceveil.models.wspace import w_space
 
 Images = NDArray[np.uint8]
+View = int | Window  # the whole picture at this size, or a part of it at 256 px
+DETAIL_SIZE = 256
+HALF = CELLS // 2
+QUARTERS = [Window(top, left, HALF) for top, left in ((0, 0), (HALF, HALF), (0, HALF), (HALF, 0))]
+MOMENTUM = 0.7  # of Adam; 0.9 is too slow to turn in twenty steps
 LOOKS: dict[str, Callable[[], "Lpips | VggMaps"]] = {"lpips": Lpips, "vgg": VggMaps}
 
 
@@ -41,9 +48,13 @@ class Recipe:
 
     look: str = "lpips"  # or "vgg", MIKU's four maps
     look_weight: float = 2.0
-    identity: float = 0.5
-    stages: tuple[tuple[int, float], ...] = ((64, 0.7), (128, 0.3))  # exit, and its share of the steps
-    rate: float = 0.15
+    identity: float = 1.0
+    stages: tuple[tuple[int, float], ...] = ((64, 1.0),)  # exit, and its share of the steps
+    details: float = 0.5  # share of all steps that compare a quarter of the picture at 256 px instead
+    axes: int = (
+        100  # of W that are free; with all of them codes leave the faces and please the networks alone
+    )
+    rate: float = 0.1
     pull: float = 0.0  # towards the mean face, so that codes stay where the generator draws faces
     background: float = 1.0  # what it weighs, beside the person's 1, where masks are given
     batch: int = 1  # faces at a time
@@ -54,7 +65,16 @@ class Recipe:
 
 
 REFINE = Recipe()
-MIKU = Recipe("vgg", look_weight=0.1, identity=0, stages=((64, 0.5), (128, 0.3), (256, 0.2)), background=0)
+MIKU = Recipe(
+    "vgg",
+    look_weight=0.1,
+    identity=0,
+    stages=((64, 0.5), (128, 0.3), (256, 0.2)),
+    details=0,
+    axes=512,
+    rate=0.15,
+    background=0,
+)
 
 
 def project(
@@ -97,19 +117,19 @@ def _check(crops: Images, start: Floats | None, steps: int, masks: NDArray[np.fl
 def _descend(wplus: Floats, target: "_Target", steps: int, recipe: Recipe) -> Floats:
     """Adam with a rate that rises for a few steps and then falls along a cosine."""
     space = w_space()
-    basis = torch.from_numpy(space.spread[:, None] * space.axes)
-    mean = torch.from_numpy(space.mean)
-    coordinates = torch.from_numpy(space.whiten(wplus)).requires_grad_()
-    optimizer = torch.optim.Adam([coordinates], lr=recipe.rate, betas=(0.9, 0.99))
-    for step, size in enumerate(_exits(steps, recipe)):
+    basis = torch.from_numpy(space.spread[: recipe.axes, None] * space.axes[: recipe.axes])
+    begin, begin_white = torch.from_numpy(wplus), torch.from_numpy(space.whiten(wplus, recipe.axes))
+    moved = torch.zeros_like(begin_white, requires_grad=True)
+    optimizer = torch.optim.Adam([moved], lr=recipe.rate, betas=(MOMENTUM, 0.99))
+    for step, view in enumerate(_views(steps, recipe)):
         warm_up = min(1.0, (step + 1) / 3)
         optimizer.param_groups[0]["lr"] = recipe.rate * warm_up * _fall(step / steps)
-        loss = target.loss(mean + coordinates @ basis, size)
-        loss = loss + recipe.pull * coordinates.square().sum() / coordinates[0].numel()
+        loss = target.loss(begin + moved @ basis, view)
+        loss = loss + recipe.pull * (begin_white + moved).square().sum() / moved[0].numel()
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
-    found: Floats = (mean + coordinates @ basis).detach().numpy()
+    found: Floats = (begin + moved @ basis).detach().numpy()
     return found
 
 
@@ -117,8 +137,16 @@ def _fall(done: float) -> float:
     return 0.5 * (1 + math.cos(math.pi * done)) * 0.9 + 0.1
 
 
+def _views(steps: int, recipe: Recipe) -> Iterator[View]:
+    """What each step looks at; details stand evenly between views of the whole, and go round the quarters."""
+    seen = [int((step + 1) * recipe.details) - int(step * recipe.details) for step in range(steps)]
+    exits, quarters = _exits(steps - sum(seen), recipe), cycle(QUARTERS)
+    for detail in seen:
+        yield next(quarters) if detail else next(exits)
+
+
 def _exits(steps: int, recipe: Recipe) -> Iterator[int]:
-    """The exit of each step; the last stage takes what rounding leaves."""
+    """The exit of each step that sees the whole; the last stage takes what rounding leaves."""
     total = sum(share for _, share in recipe.stages)
     passed, given = 0.0, 0
     for size, share in recipe.stages:
@@ -129,39 +157,55 @@ def _exits(steps: int, recipe: Recipe) -> Iterator[int]:
 
 
 class _Target:
-    """Photos at each exit's size, and what the fixed networks say of them."""
+    """Photos as each view shows them, and what the fixed networks say of them."""
 
     def __init__(self, crops: Images, masks: NDArray[np.float32] | None, recipe: Recipe) -> None:
         self.recipe, self.look = recipe, _look(recipe.look)
         self.crops, self.masks = crops, masks
-        self.seen: dict[int, tuple[Tensor, Tensor, list[Tensor], Tensor]] = {}
+        self.seen: dict[View, tuple[Tensor, Tensor, list[Tensor]]] = {}
+        self.people: dict[int, Tensor] = {}
 
-    def at(self, size: int) -> tuple[Tensor, Tensor, list[Tensor], Tensor]:
-        """Photos in [-1, 1], their weights, what they look like, and who they show."""
-        if size not in self.seen:
+    def at(self, view: View) -> tuple[Tensor, Tensor, list[Tensor]]:
+        """Photos in [-1, 1], their weights, and what they look like."""
+        if view not in self.seen:
+            size = view if isinstance(view, int) else DETAIL_SIZE
             photos = _resized(self.crops, size) / 127.5 - 1
             weights = torch.ones(len(photos), 1, size, size)
             if self.masks is not None:
                 floor = self.recipe.background
                 weights = floor + (1 - floor) * _resized(self.masks[..., None], size)
+            if isinstance(view, Window):
+                photos, weights = view.cut(photos), view.cut(weights)
             with torch.no_grad():
-                looks = self.look.taps(_enlarged(photos))
-                who = face_recognizer()(arcface_crop((photos + 1) / 2))
-            self.seen[size] = photos, weights, looks, who
-        return self.seen[size]
+                self.seen[view] = photos, weights, self.look.taps(_enlarged(photos))
+        return self.seen[view]
 
-    def loss(self, wplus: Tensor, size: int) -> Tensor:
+    def person(self, size: int) -> Tensor:
+        """Who the photos show, as far as this size tells."""
+        if size not in self.people:
+            with torch.no_grad():
+                self.people[size] = _who(self.at(size)[0])
+        return self.people[size]
+
+    def loss(self, wplus: Tensor, view: View) -> Tensor:
         """Summed over faces, so that one does not depend on its company."""
-        photos, weights, looks, who = self.at(size)
-        renders = weights * _generator(size)(wplus) + (1 - weights) * photos
+        photos, weights, looks = self.at(view)
+        drawn = _generator(view)(wplus) if isinstance(view, int) else _generator(DETAIL_SIZE)(wplus, view)
+        renders = weights * drawn + (1 - weights) * photos
         pixels = (renders - photos).square().mean((1, 2, 3))
         look = self.look.distance(self.look.taps(_enlarged(renders)), looks)
         total = pixels + self.recipe.look_weight * look
-        if self.recipe.identity:
-            likeness = (face_recognizer()(arcface_crop((renders + 1) / 2)) * who).sum(1)
+        if self.recipe.identity and isinstance(view, int):  # a quarter of a face is nobody
+            likeness = (_who(renders) * self.person(view)).sum(1)
             total = total + self.recipe.identity * (1 - likeness)
         summed: Tensor = total.sum()
         return summed
+
+
+def _who(images: Tensor) -> Tensor:
+    """MobileFaceNet's embeddings of FFHQ crops in [-1, 1]."""
+    embeddings: Tensor = face_recognizer()(arcface_crop((images + 1) / 2))
+    return embeddings
 
 
 def _resized(images: NDArray[np.uint8] | NDArray[np.float32], size: int) -> Tensor:
