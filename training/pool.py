@@ -29,6 +29,7 @@ SIZE, SMALL = 128, 64  # px of the renders: where all is measured, and only what
 SEED = 71
 KINDS = ("old", "Black", "Asian", "Indian", "bearded")  # rare among plain draws
 LEAST_PRESENCE, MOST_YAW = 0.9, 30.0
+MOST_SEEN = 0.25  # probability of glasses and of a hat
 Faces = dict[str, np.ndarray]
 
 
@@ -116,7 +117,7 @@ def suitable(faces: Faces) -> np.ndarray:
     shown = dict(zip(targets.LABELS, faces["labels"].T, strict=True))
     sure = (faces["female"] > targets.SURE) | (faces["female"] < 1 - targets.SURE)
     upright = np.abs(faces["looks"][:, 0]) < MOST_YAW
-    return sure & upright & (shown["glasses"] < 0.5) & (shown["hat"] < 0.5) & np.isfinite(faces["skin"])
+    return sure & upright & (shown["glasses"] < MOST_SEEN) & (shown["hat"] < MOST_SEEN) & np.isfinite(faces["skin"])
 
 
 def pack(faces: Faces) -> None:

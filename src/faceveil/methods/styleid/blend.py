@@ -16,7 +16,7 @@ from faceveil.methods.styleid.fit import FACE_OUTLINE
 from faceveil.methods.styleid.light import WORK, skin_likeness
 
 # How far beyond the outline the new face reaches, in half widths of the face: around the hair and under the jaw.
-HAIR_REACH, JAW_REACH = 0.40, 0.14
+HAIR_REACH, JAW_REACH = 0.60, 0.14
 CHEEK, JAW = 0.55, 0.85  # of the way from forehead to chin: where the one goes over into the other
 SCALES = (1.5, 3.0, 6.0, 12.0)  # px of WORK over which the rim's colours are carried on
 FADE = 0.10  # of the crop's side: how far inwards the seam's colours reach

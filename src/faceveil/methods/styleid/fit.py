@@ -1,8 +1,9 @@
 """Fit a generated face into its source's outline: the outline is the source's, eyes, nose and mouth are not.
 
-The target is laid over the source by a similarity of its five points alone, so that the proportions within the
-face stay the target's. Only towards the rim does the warp bend to the source's outline, so that hair, ears and
-neck go on where they were. Lips and lids are then brought to the source's opening, which is expression.
+The target is laid over the source by a similarity of the outlines alone, so that the proportions within the face,
+and where in it eyes, nose and mouth lie, stay the target's. Only towards the rim does the warp bend to the source's
+outline, so that ears and neck go on where they were. Lips and lids are then brought to the source's opening, which
+is expression.
 """
 
 from functools import cache
@@ -76,12 +77,9 @@ def with_forehead(mesh: Floats) -> Floats:
     return np.vstack([mesh[:, :2], outline - np.clip(2 * upper, 0, 1)[:, None] * RAISED * down])
 
 
-def fitted_mesh(target: Floats, source: Floats, points: tuple[Floats, Floats]) -> Floats:
-    """Where each of the target's vertices comes to lie over the source's mesh, both with foreheads.
-
-    `points` are the five points of target and source.
-    """
-    matrix = similarity(*points)
+def fitted_mesh(target: Floats, source: Floats) -> Floats:
+    """Where each of the target's vertices comes to lie over the source's mesh, both with foreheads."""
+    matrix = similarity(target[FACE_OUTLINE], source[FACE_OUTLINE])
     laid = target @ matrix[:, :2].T + matrix[:, 2]
     laid = laid + _rim()[:, None] * (source - laid)
     return _with_opening_of(source, laid)
