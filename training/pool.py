@@ -23,6 +23,7 @@ from faceveil.models.generator import Generator
 from faceveil.models.recognizers import RECOGNIZERS
 from faceveil.models.wspace import w_space
 from training.control import ridge
+from training.targets import pack
 
 COORDINATES = 300
 SIZE, SMALL = 128, 64  # px of the renders: where all is measured, and only what is around the face
@@ -65,8 +66,8 @@ def rare(generator: Generator, old: Faces, draws: int, each: int) -> np.ndarray:
     mean, w = w_space().mean, generator.mapping(generator.sample_z(draws, rng))
     new = w_space().whiten(mean + psi * (w - mean), COORDINATES)
     with np.load(targets.DATA) as stored:
-        origins = stored["origin"] if "origin" in stored else stored["labels"][:, :4] / 255
-    known = np.column_stack([old["age"], *origins.T[1:], old["shade"], old["female"]]).astype(np.float64)
+        origins = stored["labels"][:, 1:4] / 255  # all but White
+    known = np.column_stack([old["age"], *origins.T, old["shade"], old["female"]]).astype(np.float64)
     codes = old["coordinates"]
     guess = (new - codes.mean(0)) @ ridge(codes, known) + known.mean(0)
     chosen: list[int] = []
@@ -117,22 +118,13 @@ def suitable(faces: Faces) -> np.ndarray:
     shown = dict(zip(targets.LABELS, faces["labels"].T, strict=True))
     sure = (faces["female"] > targets.SURE) | (faces["female"] < 1 - targets.SURE)
     upright = np.abs(faces["looks"][:, 0]) < MOST_YAW
-    return sure & upright & (shown["glasses"] < MOST_SEEN) & (shown["hat"] < MOST_SEEN) & np.isfinite(faces["skin"])
-
-
-def pack(faces: Faces) -> None:
-    scale = np.abs(faces["embeddings"]).max(axis=(0, 2))
-    steps = np.rint(faces["embeddings"] / scale[:, None] * targets.EMBEDDING_STEPS)
-    numbers = {name: faces[name].astype(np.float16) for name in ("coordinates", *targets.NUMBERS)}
-    np.savez_compressed(
-        targets.DATA,
-        embeddings=steps.astype(np.int8),
-        embedding_scale=scale,
-        labels=np.rint(faces["labels"] * 255).astype(np.uint8),
-        ring=np.clip(np.rint(faces["ring"]), -128, 127).astype(np.int8),
-        **numbers,
+    return (
+        sure
+        & upright
+        & (shown["glasses"] < MOST_SEEN)
+        & (shown["hat"] < MOST_SEEN)
+        & np.isfinite(faces["skin"])
     )
-    print(f"{len(steps)} targets, {targets.DATA.stat().st_size / 1e6:.1f} MB")
 
 
 if __name__ == "__main__":

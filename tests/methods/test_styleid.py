@@ -177,7 +177,9 @@ def test_the_outline_becomes_the_sources_and_the_proportions_do_not():
     source[inner] = 128 + 0.9 * (source[inner] - 128)
     onto = fitted_mesh(mesh, source)
     assert np.abs(onto[468:] - source[468:]).max() < 1e-6
-    assert np.linalg.norm(onto[33] - onto[263]) == pytest.approx(np.linalg.norm(mesh[33] - mesh[263]), rel=0.02)
+    assert np.linalg.norm(onto[33] - onto[263]) == pytest.approx(
+        np.linalg.norm(mesh[33] - mesh[263]), rel=0.02
+    )
 
 
 def test_the_mask_holds_the_face_and_hair_beside_it_but_no_background():
