@@ -37,4 +37,4 @@ def ring(crop: Image, mesh: Floats) -> Ring:
 
 def _at(field: NDArray[np.float32], points: Floats) -> NDArray[np.float32]:
     x, y = np.clip(np.rint(points - 0.5).astype(int), 0, field.shape[0] - 1).T
-    return field[y, x]
+    return np.asarray(field[y, x], np.float32)

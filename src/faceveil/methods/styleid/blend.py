@@ -44,11 +44,12 @@ def head_mask(mesh: Floats, person: Weights) -> Mask:
     face = np.zeros((side, side), np.uint8)
     cv2.fillPoly(face, [np.rint((outline - 0.5) * 16).astype(np.int32)], 255, lineType=cv2.LINE_AA, shift=4)
     half = np.linalg.norm(outline[9] - outline[27]) / 2  # the cheeks
-    beyond = cv2.distanceTransform((face < 128).astype(np.uint8), cv2.DIST_L2, 5) / max(float(half), 1.0)
+    outside = (face < 128).astype(np.uint8)
+    beyond = np.asarray(cv2.distanceTransform(outside, cv2.DIST_L2, 5), np.float32) / max(float(half), 1.0)
     lower = _ramp((_depth(mesh, side) - CHEEK) / (JAW - CHEEK))
     window = _ramp(1.0 - beyond / (HAIR_REACH + lower * (JAW_REACH - HAIR_REACH)))
     around = np.rint(255 * window * person).astype(np.uint8)
-    return np.maximum(face, around)
+    return np.asarray(np.maximum(face, around), np.uint8)
 
 
 def with_hair_of(source: Pictured, new: Pictured) -> Image:
@@ -63,7 +64,8 @@ def with_hair_of(source: Pictured, new: Pictured) -> Image:
     soft = cv2.GaussianBlur(hairs[1], (0, 0), max(0.8, 0.01 * new.crop.shape[0]))
     lab = labs[1] + soft[..., None] * shift
     lab[..., 0] = np.clip(lab[..., 0], 0, 100)
-    return np.rint(np.clip(cv2.cvtColor(lab, cv2.COLOR_LAB2RGB), 0, 1) * 255).astype(np.uint8)
+    rgb = np.clip(cv2.cvtColor(lab, cv2.COLOR_LAB2RGB), 0, 1)
+    return np.asarray(np.rint(rgb * 255), np.uint8)
 
 
 def seamless(crop: Image, source: Image, mesh: Floats, mask: Mask) -> Image:

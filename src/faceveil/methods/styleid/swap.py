@@ -107,11 +107,11 @@ def choose(source: Source, rng: np.random.Generator, count: int) -> list[int]:
     unlike = targets.unlikeness(source.person)
     order = np.argsort(unlike, kind="stable")
     order = order[np.isfinite(unlike[order])]
-    far = [
+    distances = [
         targets.distances(name, embedding) / recognizer(name).threshold
         for name, embedding in source.embeddings.items()
     ]
-    far = np.min(far, axis=0) if far else np.zeros(len(targets))
+    far = np.min(distances, axis=0) if distances else np.zeros(len(targets))
     chosen: list[int] = []
     for suitable in SUITABLE:
         best = order[:suitable]
@@ -164,7 +164,7 @@ def fitted(source: Source, crop: Image) -> Fitted:
     onto = fitted_mesh(mesh, source.mesh)
     laid = warp(np.dstack([crop, _as_bytes(person_mask(crop))]), mesh, onto)
     lit = relit(np.ascontiguousarray(laid[..., :3]), onto, source.crop, source.mesh)
-    person = laid[..., 3].astype(np.float32) / 255
+    person = np.asarray(laid[..., 3] / 255, np.float32)
     old = Pictured(source.crop, source.mesh, person_mask(source.crop))
     lit = with_hair_of(old, Pictured(lit, onto, person))
     mask = head_mask(source.mesh, person)
