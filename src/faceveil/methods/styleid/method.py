@@ -35,6 +35,7 @@ from faceveil.methods.styleid.swap import (
     fitted,
     look_at,
     moved_render,
+    sketch,
 )
 from faceveil.models.mobilestylegan import STYLE_DIM
 from faceveil.models.recognizers import RECOGNIZERS
@@ -43,8 +44,9 @@ from faceveil.privacy import Guarantee
 # The distance to the source that is needed, in thresholds, and the smallest region that is replaced.
 PRIVACY = {"low": (1.0, "eyes-nose"), "medium": (1.02, "face"), "high": (1.2, "face")}
 FALLBACKS = ("blackout", "refuse")
-FEATHER = 0.045  # of the crop's side
-MORE = 2  # further tries for gender and age once a face holds the check
+FEATHER = 0.012  # of the crop's side
+MORE = 1  # further tries for what is wished for besides, once a face holds the check
+AT_ONCE = 3  # targets that are looked at before the first of them is rendered
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,7 @@ class StyleId:
     def _search(self, source: Source, rng: np.random.Generator) -> tuple[Image, Region] | None:
         """The first face that holds the check and suits; else the first that holds it; None where none does."""
         found, more = None, MORE
-        for number, target in enumerate(choose(source, rng, self.tries)):
+        for number, target in enumerate(self.candidates(source, rng)):
             for new in self.faces(source, target, number):
                 where = placed(source.image, source.alignment, new.mask)
                 if where is None:
@@ -133,9 +135,16 @@ class StyleId:
                 break
         return found
 
+    def candidates(self, source: Source, rng: np.random.Generator) -> Iterator[int]:
+        """Targets in the order to try them: of each few the one first that promises most."""
+        chosen = choose(source, rng, self.tries)
+        for first in range(0, len(chosen), AT_ONCE):
+            few = chosen[first : first + AT_ONCE]
+            yield from sorted(few, key=lambda target: sketch(source, target, _push(first)).cost)
+
     def faces(self, source: Source, target: int, number: int) -> Iterator[Fitted]:
         """New faces from one target, to be checked in this order; `number` counts the tries before."""
-        new = fitted(source, moved_render(source, target, PUSH + number * PUSH_MORE))
+        new = fitted(source, moved_render(source, target, _push(number)))
         yield from _widening(source, new, PRIVACY[self.privacy][1])
 
 
@@ -151,6 +160,10 @@ class StyleIdLayers(StyleId):
     def __post_init__(self) -> None:
         super().__post_init__()
         window(self.layers)
+
+    def candidates(self, source: Source, rng: np.random.Generator) -> Iterator[int]:
+        """Targets as they come: what becomes of them depends on the source's code."""
+        yield from choose(source, rng, self.tries)
 
     def faces(self, source: Source, target: int, number: int) -> Iterator[Fitted]:
         """One new face per target."""
@@ -171,6 +184,10 @@ class StyleIdChannels(StyleId):
         if not BLOCK <= self.channels <= len(SLOTS) * STYLE_DIM:
             most = len(SLOTS) * STYLE_DIM
             raise UsageError(f"{self.id}: channels are {BLOCK} to {most}; {self.channels} is not.")
+
+    def candidates(self, source: Source, rng: np.random.Generator) -> Iterator[int]:
+        """Targets as they come: what becomes of them depends on the source's code."""
+        yield from choose(source, rng, self.tries)
 
     def faces(self, source: Source, target: int, number: int) -> Iterator[Fitted]:
         """One new face per target."""
@@ -198,8 +215,13 @@ class StyleIdMask(StyleId):
 
     def faces(self, source: Source, target: int, number: int) -> Iterator[Fitted]:
         """One target in ever larger regions."""
-        new = fitted(source, moved_render(source, target, PUSH + number * PUSH_MORE))
+        new = fitted(source, moved_render(source, target, _push(number)))
         yield from _widening(source, new, self.region)
+
+
+def _push(number: int) -> float:
+    """How far a face is pushed away from its source after so many tries."""
+    return PUSH + (number // AT_ONCE) * PUSH_MORE
 
 
 def window(layers: str) -> slice:
