@@ -7,14 +7,14 @@ from faceveil.errors import UsageError
 from faceveil.methods.anonfaces import ANONFACES
 from faceveil.methods.filters import FILTERS
 from faceveil.methods.ksame import K_SAME
-from faceveil.methods.method import FaceMethod, Method, Release, SetMethod
+from faceveil.methods.method import CompanyMethod, FaceMethod, Method, Release, SetMethod
 from faceveil.methods.miku import MIKU
 from faceveil.methods.styleid import STYLEID
 
 METHODS: dict[str, Method] = {**FILTERS, **K_SAME, MIKU.id: MIKU, ANONFACES.id: ANONFACES, **STYLEID}
 DEFAULT = "blackout"  # the one filter that is safe
 
-__all__ = ["DEFAULT", "METHODS", "FaceMethod", "Method", "Release", "SetMethod", "method"]
+__all__ = ["DEFAULT", "METHODS", "CompanyMethod", "FaceMethod", "Method", "Release", "SetMethod", "method"]
 
 
 def method(name: str = DEFAULT, **options: Any) -> Method:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from faceveil.errors import PhotoError, ProtectionError
 from faceveil.photos import read_photo, write_bytes
+from faceveil.pipeline.company import in_company
 from faceveil.pipeline.engines import Engine, serial
 from faceveil.pipeline.journal import Journal, Outcome, Status
 from faceveil.pipeline.manifest import Summary, manifest
@@ -30,7 +31,11 @@ def run(
 
     `progress` is called with the name of the stage whenever a photo is done.
     """
-    how = run_set if settings.needs_all_faces else _run_each
+    how = _run_each
+    if settings.needs_company:
+        how = partial(run_set, stages=in_company)
+    elif settings.needs_all_faces:
+        how = run_set
     return how(plan, settings, engine=engine, resume=resume, overwrite=overwrite, progress=progress)
 
 

@@ -29,6 +29,7 @@ class Verdict:
     change: Floats  # of the looks
     years: float  # older
     same_gender: bool  # as the classifier sees it
+    embeddings: Mapping[str, Embedding]  # of the new face
 
     def holds(self, needed: float) -> bool:
         """What is claimed: beyond the thresholds, a face, in the same pose."""
@@ -70,4 +71,5 @@ def check(image: Image, face: Face, before: Mapping[str, Embedding], person: Per
         looks(image, after) - person.looks,
         seen_in.age - person.age,
         (seen_in.female > 0.5) == (person.female > 0.5),
+        seen,
     )
