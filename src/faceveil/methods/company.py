@@ -13,7 +13,7 @@ from faceveil.models.recognizers import recognizer
 
 Floats = NDArray[np.float32]
 Embeddings = Mapping[str, Floats]  # recogniser → embedding of one face
-COMPANIONS = 0.5  # how often, at most, a stranger may come too near to somebody of the set by chance
+BY_CHANCE = 0.05  # how often, at most, a stranger may come too near to somebody of the set
 
 
 @dataclass(frozen=True)
@@ -56,9 +56,9 @@ def too_near(name: str, embedding: Floats, others: Floats, people: int) -> NDArr
     """Which of these faces a recogniser finds nearer than chance, in a set of so many people.
 
     A stranger is near to one of n people n times as often as to one, so the false-match rate that counts falls
-    with n: a new face of nobody shall come through at least every other time.
+    with n: most new faces of nobody shall come through. (Like people are near more often than the rate says.)
     """
     judge = recognizer(name)
     rates = sorted(judge.operating.at_rate, reverse=True)
-    rate = next((rate for rate in rates if rate * people <= COMPANIONS), rates[-1])
+    rate = next((rate for rate in rates if rate * people <= BY_CHANCE), rates[-1])
     return np.asarray(judge.distance(others, embedding) < judge.operating.at_rate[rate])

@@ -142,7 +142,7 @@ class Standing:
     def reconsider(self, failed: int, tries: int) -> None:
         """Photos of one person share a target: the first that fails in none, or else the one that fails least."""
         self.failures.setdefault(self.turn, failed)
-        if self.settled or self.failures[self.turn] == 0:
+        if self.cover or self.settled or self.failures[self.turn] == 0:
             self.settled = True
         elif len(self.failures) < tries:
             self.turn = max(self.failures) + 1
