@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from faceveil.errors import ProtectionError, UsageError
 from faceveil.faces import Face, find_faces, pose, with_mesh
-from faceveil.faces.attributes import Attributes
 from faceveil.faces.regions import OVAL
 from faceveil.methods import method
 from faceveil.methods.styleid import method as flow
@@ -18,12 +17,13 @@ from faceveil.methods.styleid.blend import Pictured, head_mask, with_hair_of
 from faceveil.methods.styleid.check import embeddings
 from faceveil.methods.styleid.control import control
 from faceveil.methods.styleid.fit import fitted_mesh, warp, with_forehead
-from faceveil.methods.styleid.layers import read_table, search, write_table
+from faceveil.methods.styleid.layers import read_table, search
 from faceveil.methods.styleid.light import relit
 from faceveil.methods.styleid.looks import face_in_crop, looks
 from faceveil.methods.styleid.mask import REGIONS, from_on, part_of
 from faceveil.methods.styleid.score import attribute_distance, ia_scores, identity_distance
 from faceveil.methods.styleid.swap import choose, generator, look_at, sketch
+from faceveil.methods.styleid.tables import write_table
 from faceveil.methods.styleid.targets import pool
 from faceveil.models.generator import as_wplus
 from faceveil.models.recognizers import RECOGNIZERS, recognizer
@@ -253,8 +253,7 @@ def test_the_score_rises_with_identity_and_falls_with_attributes(rows):
 def test_distances_of_the_score_are_euclidean():
     one, other = {"x": np.array([3.0, 0.0])}, {"x": np.array([0.0, 0.5])}
     assert identity_distance(one, other) == pytest.approx(np.sqrt(2))
-    calm = np.array([0, 0, 0, 0, 0, 0, 1.0])
-    assert attribute_distance(Attributes(40, 1.0, calm), Attributes(20, 1.0, calm)) == pytest.approx(0.25)
+    assert attribute_distance(np.array([0.5, 1.0, 0.0]), np.array([0.25, 1.0, 0.0])) == pytest.approx(0.25)
 
 
 def test_the_layer_search_scores_every_window_and_its_table_comes_back(tmp_path):

@@ -54,6 +54,9 @@ def anonymize(
     fallback: Annotated[
         str | None, typer.Option(help="styleid: 'blackout' or 'refuse' a face whose check fails.")
     ] = None,
+    consistent: Annotated[
+        bool, typer.Option("--consistent", help="styleid: photos of one person show one new person.")
+    ] = False,
     layers: Annotated[str | None, typer.Option(help="styleid-layers: the slots to swap, as in 4-12.")] = None,
     channels: Annotated[int | None, typer.Option(help="styleid-channels: how many to swap.")] = None,
     region: Annotated[str | None, typer.Option(help="styleid-mask: the region to begin with.")] = None,
@@ -93,6 +96,7 @@ def anonymize(
             k=k, keep=keep, gallery=gallery, grouper=grouper, recognizer=recognizer, group_map=group_map,
             synthesis_map=synthesis_map, attributes=_names(attributes), strength=strength, shape=shape,
             privacy=privacy, fallback=fallback, layers=layers, channels=channels, region=region,
+            consistent=consistent or None,
         ),
         detector=detector,
         thorough=thorough,

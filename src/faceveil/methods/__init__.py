@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from faceveil.errors import UsageError
-from faceveil.methods.method import FaceMethod, Method, Release, SetMethod
+from faceveil.methods.method import CompanyMethod, FaceMethod, Method, Release, SetMethod
 
 DEFAULT = "blackout"  # the one filter that is safe
 HOMES = {  # module and name under which a method, or a table of methods, is found
@@ -14,10 +14,10 @@ HOMES = {  # module and name under which a method, or a table of methods, is fou
     "ksame:K_SAME": ("k-same-pixel", "k-same-eigen", "k-same-partial-m", "k-same-m"),
     "miku:MIKU": ("miku",),
     "anonfaces:ANONFACES": ("anonfaces",),
-    "styleid:STYLEID": ("styleid", "styleid-layers", "styleid-channels", "styleid-mask"),
+    "styleid:STYLEID": ("styleid", "styleid-layers", "styleid-channels", "styleid-mask", "styleid-swapper"),
 }
 
-__all__ = ["DEFAULT", "METHODS", "FaceMethod", "Method", "Release", "SetMethod", "method"]
+__all__ = ["DEFAULT", "METHODS", "CompanyMethod", "FaceMethod", "Method", "Release", "SetMethod", "method"]
 
 
 class Registry(UserDict[str, Any]):

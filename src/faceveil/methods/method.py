@@ -1,4 +1,5 @@
-"""What a method is: one that protects face by face, or one that needs all faces of a set at once."""
+"""What a method is: one that protects face by face, perhaps knowing its company, or one that needs all faces of a set
+at once."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol, runtime_checkable
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 
 from faceveil.faces import Face, FaceSet, Region
 from faceveil.faces.face import Image
+from faceveil.methods.company import Company, Embeddings, Met, Profile
 from faceveil.privacy import Guarantee
 
 
@@ -41,6 +43,43 @@ class FaceMethod(Described, Protocol):
 
     def protect(self, image: Image, face: Face, rng: np.random.Generator) -> tuple[Image, Region]:
         """A new picture with this face protected, and the region that changed; ProtectionError if it cannot."""
+
+
+@runtime_checkable
+class CompanyMethod(FaceMethod, Protocol):
+    """Protects each face on its own, but knows who else is in the set."""
+
+    @property
+    def consistent(self) -> bool:
+        """Whether one person's photos show one new person."""
+
+    @property
+    def recognizers(self) -> tuple[str, ...]:
+        """Whose embeddings tell people apart."""
+
+    @property
+    def needs_company(self) -> bool:
+        """Whether everybody must be looked at first."""
+
+    @property
+    def diverse(self) -> bool:
+        """Whether new faces must also keep apart from each other, and people exchange their profiles."""
+
+    @property
+    def tries(self) -> int:
+        """How many targets a face is given at most."""
+
+    def meet(self, crop: Image) -> Met | None:
+        """What to remember of an aligned face; None where it cannot be measured."""
+
+    def targets(self, crop: Image, profile: Profile | None, rng: np.random.Generator) -> tuple[int, ...]:
+        """Targets for the person in an aligned face, in the order to try them."""
+
+    def among(self, company: Company) -> FaceMethod:
+        """The method for one face in this company."""
+
+    def seen(self, image: Image, face: Face) -> Embeddings | None:
+        """How the recognisers see a face that was protected; None where no face is left."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -100,7 +100,7 @@ def _read_outcomes(path: Path) -> Iterator[Outcome]:
 
 def _fingerprint(plan: Plan, settings: Settings) -> str:
     """A set is one whole: its run goes on only with the same photos."""
-    if not settings.needs_all_faces:
+    if not settings.knows_the_set:
         return settings.fingerprint
     names = json.dumps([settings.fingerprint, [job.name for job in plan.jobs]])
     return hashlib.sha256(names.encode()).hexdigest()
@@ -112,7 +112,7 @@ def _refuse_other_settings(plan: Plan, path: Path, settings: Settings) -> None:
     except (OSError, ValueError, KeyError) as error:
         raise OutputError(f"{path} is damaged. Delete its folder and start anew with --overwrite.") from error
     if before != _fingerprint(plan, settings):
-        photos = ", other photos" if settings.needs_all_faces else ""
+        photos = ", other photos" if settings.knows_the_set else ""
         raise UsageError(
             f"the run to resume had another method, other parameters{photos} or another version of faceveil. "
             f"Use the same ones, or delete {_traces(plan)} and start anew with --overwrite."

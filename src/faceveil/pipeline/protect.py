@@ -1,6 +1,6 @@
 """Protect one photo: find its faces, apply the method, and let a second detector look for faces left standing."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,7 @@ from faceveil.methods import FaceMethod
 from faceveil.photos import Photo
 from faceveil.pipeline.settings import SECOND, Settings
 
+Protect = Callable[[Image, Face], tuple[Image, Region]]  # a new picture and the region that changed
 SAME = 0.5  # two boxes show the same face if they share this part of the smaller one
 
 
@@ -28,10 +29,17 @@ class Protected:
 def protect_photo(photo: Photo, settings: Settings, rng: np.random.Generator) -> Protected:
     """The photo with every face protected, or ProtectionError where that cannot be had."""
     faces = _find(photo.pixels, settings.detector, settings)
-    image, regions = _apply(photo.pixels, faces, settings, rng)
+    method = settings.method
+    assert isinstance(method, FaceMethod)
+    return protect_faces(photo, faces, settings, lambda image, face: method.protect(image, face, rng))
+
+
+def protect_faces(photo: Photo, faces: Sequence[Face], settings: Settings, protect: Protect) -> Protected:
+    """The photo with these faces protected, and what the second detector still sees then."""
+    image, regions = _apply(photo.pixels, faces, protect)
     late = _left_standing(image, faces, settings)
     if late:
-        image, more = _apply(image, late, settings, rng)
+        image, more = _apply(image, late, protect)
         regions += more
         if still := _left_standing(image, [*faces, *late], settings):
             raise ProtectionError(describe_standing(still[0], photo.size_wh, "the second detector"))
@@ -44,14 +52,11 @@ def _find(image: Image, detector: str, settings: Settings) -> list[Face]:
     return find_faces(image, detector, thorough=settings.thorough, mesh=settings.method.needs_mesh)
 
 
-def _apply(
-    image: Image, faces: Sequence[Face], settings: Settings, rng: np.random.Generator
-) -> tuple[Image, list[Region]]:
+def _apply(image: Image, faces: Sequence[Face], protect: Protect) -> tuple[Image, list[Region]]:
     """Every face protected in turn: a neighbour that overlaps is seen as already changed, never as it was."""
-    method, regions = settings.method, []
-    assert isinstance(method, FaceMethod)
+    regions = []
     for face in sorted(faces, key=lambda face: tuple(face.box_xyxy)):
-        after, where = method.protect(image, face, rng)
+        after, where = protect(image, face)
         _refuse_unchanged(image, after, where, face)
         regions.append(where)
         image = after

@@ -9,6 +9,7 @@ from faceveil.errors import PhotoError, ProtectionError
 from faceveil.faces.detect import prepare
 from faceveil.photos import read_photo, write_bytes
 from faceveil.pipeline.apply import quarantined
+from faceveil.pipeline.company import in_company
 from faceveil.pipeline.engines import Engine, serial
 from faceveil.pipeline.journal import Journal, Outcome, Status
 from faceveil.pipeline.manifest import Summary, manifest
@@ -32,7 +33,11 @@ def run(
 
     `progress` is called with the name of the stage whenever a photo is done.
     """
-    how = run_set if settings.needs_all_faces else _run_each
+    how = _run_each
+    if settings.needs_company:
+        how = partial(run_set, stages=in_company)
+    elif settings.needs_all_faces:
+        how = run_set
     return how(plan, settings, engine=engine, resume=resume, overwrite=overwrite, progress=progress)
 
 

@@ -44,13 +44,23 @@ from faceveil.pipeline.work import Clock
 from faceveil.privacy.record import COVERED, GroupSize, ReleaseRecord, ReplacedFace, name_key
 
 Progress = Callable[[str], None]  # called with the stage whenever a photo is done
+Stages = Callable[
+    [Plan, Settings, Journal, PrivateFolder, Engine, Progress], tuple[list[Outcome], SetResult | None]
+]
 FELL_BELOW = "a group in it has too few people left, because other photos are quarantined."
 
 
 def run_set(
-    plan: Plan, settings: Settings, *, engine: Engine, resume: bool, overwrite: bool, progress: Progress
+    plan: Plan,
+    settings: Settings,
+    *,
+    engine: Engine,
+    resume: bool,
+    overwrite: bool,
+    progress: Progress,
+    stages: Stages | None = None,
 ) -> Summary:
-    """Carry out the plan for a whole set."""
+    """Carry out the plan for a whole set; `stages` say how, by default for a method that takes all faces at once."""
     start = time.perf_counter()
     if settings.release == "crops" and plan.folder != plan.output:
         raise UsageError(f"--release crops writes a folder of faces; {plan.output} names one photo.")
@@ -59,7 +69,7 @@ def run_set(
         if private.new:
             journal.forget()
         try:
-            outcomes, result = _stages(plan, settings, journal, private, engine, progress)
+            outcomes, result = (stages or _stages)(plan, settings, journal, private, engine, progress)
             summary = Summary(outcomes, settings, plan, time.perf_counter() - start, result)
             write_bytes(manifest(summary), plan.manifest, overwrite=True, staging=plan.state)
         except (GroupingError, UsageError):  # the same photos and settings will never do
@@ -119,7 +129,7 @@ def _decide(
         return Surveyed(private.path), before
     # The gallery first, so that one with too few people is refused at once.
     with with_gallery(settings, private.path, engine=engine) as (method, said):
-        surveyed = _survey(plan, settings, private, engine, progress)
+        surveyed = survey(plan, settings, private, engine, progress)
         clock.lap("looking")
         progress("grouping")
         decision = decide(surveyed, [job.name for job in plan.jobs], settings, method)
@@ -127,9 +137,10 @@ def _decide(
     return surveyed, replace(decision, notes=(*said, *decision.notes))
 
 
-def _survey(
+def survey(
     plan: Plan, settings: Settings, private: PrivateFolder, engine: Engine, progress: Progress
 ) -> Surveyed:
+    """The faces of all photos, from this start or an earlier one."""
     folder = private.path
     if Surveyed.exists(folder):
         return Surveyed(folder)

@@ -11,7 +11,7 @@ import numpy as np
 from faceveil import __version__
 from faceveil.errors import UsageError
 from faceveil.faces.detect import CARDS, DETECTORS
-from faceveil.methods import FaceMethod, Method, method
+from faceveil.methods import CompanyMethod, FaceMethod, Method, method
 from faceveil.photos import MAX_PIXELS
 from faceveil.photos.metadata import check_keep
 
@@ -49,11 +49,15 @@ class Settings:
             raise UsageError(
                 f"no subjects {self.subjects!r}; there are {', '.join(SUBJECTS)}, or the path of a CSV file."
             )
-        of_a_set = (self.release, self.subjects, self.leftover)
-        if not self.needs_all_faces and of_a_set != ("photos", "auto", "quarantine"):
+        if not self.needs_all_faces and (self.release, self.leftover) != ("photos", "quarantine"):
             raise UsageError(
                 f"{self.method.id} works face by face and forms no groups of people; "
-                "leave --release, --subjects and --leftover out, or give -k."
+                "leave --release and --leftover out, or give -k."
+            )
+        if not self.knows_the_set and self.subjects != "auto":
+            raise UsageError(
+                f"{self.method.id} works face by face and does not ask who is who; "
+                "leave --subjects out, or give -k."
             )
         check_keep(self.keep)
 
@@ -63,17 +67,27 @@ class Settings:
         return not isinstance(self.method, FaceMethod)
 
     @property
+    def needs_company(self) -> bool:
+        """Whether the method protects face by face but must know everybody in the set."""
+        return isinstance(self.method, CompanyMethod) and self.method.needs_company
+
+    @property
+    def knows_the_set(self) -> bool:
+        """Whether a run looks at all photos before it changes the first."""
+        return self.needs_all_faces or self.needs_company
+
+    @property
     def cards(self) -> list[str]:
         """The weights this run needs."""
         names = [CARDS[self.detector], CARDS[SECOND[self.detector]], "facemesh.468"]
-        if self.needs_all_faces and self.subjects == "auto":
+        if self.knows_the_set and self.subjects == "auto":
             names.append(SUBJECT_RECOGNIZER)
         return list(dict.fromkeys([*(name for name in names if name), *self.method.cards]))
 
     def describe(self) -> dict[str, object]:
         """What may be published about these settings."""
         of_a_set: dict[str, object] = {}
-        if self.needs_all_faces:
+        if self.knows_the_set:
             how = self.subjects if self.subjects in SUBJECTS else "file"
             of_a_set = {"release": self.release, "subjects": how, "leftover": self.leftover}
         return {

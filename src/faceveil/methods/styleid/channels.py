@@ -4,7 +4,6 @@ Each block of the identity slots is swapped alone between random generated faces
 scores are then swapped together. The shipped table is channels.csv; `faceveil analyze channels` makes it again.
 """
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -12,14 +11,17 @@ from pathlib import Path
 
 import numpy as np
 
-from faceveil.methods.styleid.layers import Part, random_codes, swap_gaps
-from faceveil.methods.styleid.score import ia_scores
+from faceveil.methods.styleid.layers import Part, preview, random_codes, swap_gaps
+from faceveil.methods.styleid.score import gaps, ia_scores, read
+from faceveil.methods.styleid.tables import read_rows
 from faceveil.models.mobilestylegan import STYLE_DIM
 
 TABLE = Path(__file__).with_name("data") / "channels.csv"
 SLOTS = range(4, 13)  # the identity slots
 BLOCK = 64
 CHANNELS = 3584  # the number that is swapped by default
+WIDER = (256, 512)  # blocks that the curve is drawn for besides
+COUNTS = (512, 1024, 1536, 2048, 2560, 3584, 4608)  # channels of the curve
 
 
 @dataclass(frozen=True)
@@ -39,8 +41,18 @@ class Block:
         return slice(self.slot, self.slot + 1), slice(self.first, self.first + self.width)
 
 
+@dataclass(frozen=True)
+class Step:
+    """So many channels swapped in blocks of this width, and what that did, as means over pairs of faces."""
+
+    width: int
+    channels: int
+    identity: float
+    attributes: float
+
+
 def search(pairs: int, seed: int, recognizers: Sequence[str], block: int = BLOCK) -> list[Block]:
-    """Every block of the identity slots, best first: 0.2 s per block and pair."""
+    """Every block of the identity slots, best first: 0.1 s per block and pair."""
     places = [(slot, first) for slot in SLOTS for first in range(0, STYLE_DIM, block)]
     parts = [(slice(slot, slot + 1), slice(first, first + block)) for slot, first in places]
     identity, kept = swap_gaps(random_codes(pairs, seed), parts, recognizers)
@@ -52,20 +64,33 @@ def search(pairs: int, seed: int, recognizers: Sequence[str], block: int = BLOCK
     return sorted(found, key=lambda one: -one.score)
 
 
+def joined(blocks: Sequence[Block], width: int) -> list[Block]:
+    """The same in wider blocks, each with the mean of what its parts did, best first."""
+    parts: dict[tuple[int, int], list[Block]] = {}
+    for block in blocks:
+        parts.setdefault((block.slot, block.first // width * width), []).append(block)
+    wide = [
+        Block(*place, width, *(_mean(part, name) for name in ("identity", "attributes", "score")))
+        for place, part in parts.items()
+    ]
+    return sorted(wide, key=lambda one: -one.score)
+
+
 def curve(
     blocks: Sequence[Block], counts: Sequence[int], pairs: int, seed: int, recognizers: Sequence[str]
-) -> list[float]:
-    """The mean identity distance when the best blocks are swapped together, up to so many channels (figure 5)."""
+) -> list[Step]:
+    """What swapping the best blocks together does, up to so many channels (figure 5)."""
     codes = random_codes(pairs, seed)
-    distances = []
+    before = [read(preview(source), recognizers) for source in codes[:, 0]]
+    steps = []
     for count in counts:
-        chosen = best(blocks, count)
-        mixed = codes.copy()
-        for slots, channels in chosen:
-            mixed[:, 0, slots, channels] = codes[:, 1, slots, channels]
-        both = np.stack([codes[:, 0], mixed[:, 0]], axis=1)
-        distances.append(float(swap_gaps(both, [(slice(None), slice(None))], recognizers)[0][0]))
-    return distances
+        mixed = codes[:, 0].copy()
+        for slots, channels in best(blocks, count):
+            mixed[:, slots, channels] = codes[:, 1, slots, channels]
+        after = [read(preview(code), recognizers) for code in mixed]
+        identity, kept = np.mean([gaps(*both) for both in zip(before, after, strict=True)], axis=0)
+        steps.append(Step(blocks[0].width, count, round(float(identity), 4), round(float(kept), 4)))
+    return steps
 
 
 def best(blocks: Sequence[Block], channels: int) -> list[Part]:
@@ -73,22 +98,11 @@ def best(blocks: Sequence[Block], channels: int) -> list[Part]:
     return [one.part for one in blocks[: max(1, channels // blocks[0].width)]]
 
 
-def write_table(blocks: Sequence[Block], path: Path) -> None:
-    """As CSV, one line per block, best first."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["slot", "first", "width", "identity", "attributes", "score"])
-        writer.writerows([b.slot, b.first, b.width, b.identity, b.attributes, b.score] for b in blocks)
-
-
 @cache
 def read_table(path: Path = TABLE) -> tuple[Block, ...]:
-    """The blocks of a CSV that `write_table` wrote; the shipped one by default."""
-    with path.open(newline="", encoding="utf-8") as file:
-        return tuple(
-            Block(
-                *(int(r[n]) for n in ("slot", "first", "width")),
-                *(float(r[n]) for n in ("identity", "attributes", "score")),
-            )
-            for r in csv.DictReader(file)
-        )
+    """The blocks of a CSV, best first; the shipped one by default."""
+    return tuple(read_rows(Block, path))
+
+
+def _mean(blocks: Sequence[Block], name: str) -> float:
+    return float(np.mean([getattr(block, name) for block in blocks]))

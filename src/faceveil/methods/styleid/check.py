@@ -30,6 +30,7 @@ class Verdict:
     years: float  # older
     same_gender: bool  # as the classifier sees it
     same_expression: bool
+    embeddings: Mapping[str, Embedding]  # of the new face
 
     def holds(self, needed: float) -> bool:
         """What is claimed: beyond the thresholds, a face, in the same pose."""
@@ -76,4 +77,5 @@ def check(image: Image, face: Face, before: Mapping[str, Embedding], person: Per
         seen_in.age - person.age,
         (seen_in.female > 0.5) == (person.female > 0.5),
         bool(seen_in.expression.argmax() == person.expression.argmax()),
+        seen,
     )

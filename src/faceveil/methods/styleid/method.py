@@ -6,6 +6,7 @@ in black, or refused.
     styleid           the default: a target moved to the source's pose, expression and light
     styleid-layers    the source's own code with the identity slots of a target (section 3 of the paper)
     styleid-channels  the best blocks of channels instead of whole slots (section 4)
+    styleid-swapper   a network says how much of each channel to take from a target (section 6)
     styleid-mask      only as much of the face as the check needs: eyes, nose, mouth, all (section 5)
 """
 
@@ -20,9 +21,11 @@ from faceveil.faces import Face, Region
 from faceveil.faces.face import Image
 from faceveil.faces.paste import paste, placed
 from faceveil.faces.regions import Mask
+from faceveil.methods.company import Company, Met, Profile
 from faceveil.methods.filters import FILTERS
 from faceveil.methods.styleid.channels import BLOCK, CHANNELS, SLOTS, best, read_table
 from faceveil.methods.styleid.check import check
+from faceveil.methods.styleid.guests import met, received, seen, targets_for
 from faceveil.methods.styleid.layers import LAYERS, WHOLE, swapped_render
 from faceveil.methods.styleid.mask import REGIONS, from_on, part_of
 from faceveil.methods.styleid.swap import (
@@ -37,13 +40,20 @@ from faceveil.methods.styleid.swap import (
     moved_render,
     sketch,
 )
+from faceveil.methods.styleid.swapper import mixed_render
 from faceveil.models.mobilestylegan import STYLE_DIM
+from faceveil.models.mobilestylegan import Floats as Vector
 from faceveil.models.recognizers import RECOGNIZERS
 from faceveil.privacy import Guarantee
 
 # The distance to the source that is needed, in thresholds, and the smallest region that is replaced.
 PRIVACY = {"low": (1.0, "eyes-nose"), "medium": (1.02, "face"), "high": (1.2, "face")}
 FALLBACKS = ("blackout", "refuse")
+IN_COMPANY = {  # what a run over a set adds, at the highest level and below
+    False: "In a run, none is nearer to anybody else of the photos than chance.",
+    True: "In a run, none is nearer to anybody else, old face or new, than chance, and shows age, gender and "
+    "beard of one of at least three people.",
+}
 FEATHER = 0.012  # of the crop's side
 MORE = 1  # further tries for what is wished for besides, once a face holds the check
 AT_ONCE = 3  # targets that are looked at before the first of them is rendered
@@ -53,13 +63,15 @@ AT_ONCE = 3  # targets that are looked at before the first of them is rendered
 class StyleId:
     """Replace each face by one of nobody, and check it."""
 
-    options: ClassVar[tuple[str, ...]] = ("privacy", "fallback")
+    options: ClassVar[tuple[str, ...]] = ("privacy", "fallback", "consistent")
     id: str = "styleid"
     summary: str = "another face, of nobody, with the same pose, expression, age and light"
     privacy: str = "medium"
     fallback: str = "blackout"
     tries: int = 6
     recognizers: tuple[str, ...] = tuple(RECOGNIZERS)
+    consistent: bool = False
+    company: Company | None = None  # given by a run that knows the set
 
     def __post_init__(self) -> None:
         if self.privacy not in PRIVACY:
@@ -76,7 +88,7 @@ class StyleId:
             "beyond-threshold",
             f"Every replaced face was checked to be further from its original than the thresholds of "
             f"{', '.join(self.recognizers)}; where none could be found the face is covered or refused. "
-            f"Other recognisers, hair, clothes and surroundings may still tell.",
+            f"{IN_COMPANY[self.diverse]} Other recognisers, hair, clothes and surroundings may still tell.",
             recognizers=self.recognizers,
         )
 
@@ -101,9 +113,37 @@ class StyleId:
         """The distance to the source that a new face needs, in thresholds."""
         return PRIVACY[self.privacy][0]
 
+    @property
+    def needs_company(self) -> bool:
+        """A new face shall not look like somebody else of the set."""
+        return True
+
+    @property
+    def diverse(self) -> bool:
+        """At the highest level new faces also keep apart from each other."""
+        return self.privacy == "high"
+
+    def meet(self, crop: Image) -> Met | None:
+        """What to remember of an aligned face."""
+        return met(crop, self.recognizers)
+
+    def targets(self, crop: Image, profile: Profile | None, rng: np.random.Generator) -> tuple[int, ...]:
+        """Targets for the person in an aligned face."""
+        return targets_for(crop, self.recognizers, profile, rng, self.tries)
+
+    def among(self, company: Company) -> "StyleId":
+        """The method for one face in this company."""
+        return replace(self, company=company)
+
+    def seen(self, image: Image, face: Face) -> dict[str, Vector] | None:
+        """How the recognisers see a face that was protected."""
+        return seen(image, face, self.recognizers)
+
     def protect(self, image: Image, face: Face, rng: np.random.Generator) -> tuple[Image, Region]:
         """A new picture with another face in the place of this one, and the region that changed."""
         source = look_at(image, face, self.recognizers)
+        if self.company:
+            source = received(source, self.company)
         found = source and self._search(source, rng)
         if source and found:
             return _into(image, source, *found)
@@ -118,14 +158,16 @@ class StyleId:
     def _search(self, source: Source, rng: np.random.Generator) -> tuple[Image, Region] | None:
         """The first face that holds the check and suits; else the first that holds it; None where none does."""
         found, more = None, MORE
-        for number, target in enumerate(self.candidates(source, rng)):
+        company = self.company or Company()
+        targets = self.candidates(source, rng) if company.targets is None else company.targets
+        for number, target in enumerate(targets, company.tried):
             for new in self.faces(source, target, number):
                 where = placed(source.image, source.alignment, new.mask)
                 if where is None:
                     return None
                 swapped = paste(source.image, new.crop, source.alignment, new.mask, feather=FEATHER)
                 verdict = check(swapped, source.face, source.embeddings, source.person)
-                if verdict.holds(self.needed):
+                if verdict.holds(self.needed) and company.apart(verdict.embeddings):
                     if verdict.suits:
                         return swapped, where
                     found = found or (swapped, where)
@@ -152,7 +194,7 @@ class StyleId:
 class StyleIdLayers(StyleId):
     """Swap a window of the code's slots."""
 
-    options: ClassVar[tuple[str, ...]] = ("fallback", "layers")
+    options: ClassVar[tuple[str, ...]] = ("fallback", "consistent", "layers")
     id: str = "styleid-layers"
     summary: str = "the identity slots of the face's code from another face"
     layers: str = LAYERS
@@ -174,7 +216,7 @@ class StyleIdLayers(StyleId):
 class StyleIdChannels(StyleId):
     """Swap the channels that hold most of the identity."""
 
-    options: ClassVar[tuple[str, ...]] = ("fallback", "channels")
+    options: ClassVar[tuple[str, ...]] = ("fallback", "consistent", "channels")
     id: str = "styleid-channels"
     summary: str = "the channels of the face's code that hold its identity from another face"
     channels: int = CHANNELS
@@ -195,10 +237,23 @@ class StyleIdChannels(StyleId):
 
 
 @dataclass(frozen=True)
+class StyleIdSwapper(StyleId):
+    """Mix the code with a target's as the trained network says."""
+
+    options: ClassVar[tuple[str, ...]] = ("fallback", "consistent")
+    id: str = "styleid-swapper"
+    summary: str = "the face's code mixed with another's, channel by channel, by a trained network"
+
+    def faces(self, source: Source, target: int, number: int) -> Iterator[Fitted]:
+        """One new face per target."""
+        yield fitted(source, mixed_render(source, target))
+
+
+@dataclass(frozen=True)
 class StyleIdMask(StyleId):
     """Replace a region, and more of the face where the check asks for it."""
 
-    options: ClassVar[tuple[str, ...]] = ("fallback", "region")
+    options: ClassVar[tuple[str, ...]] = ("fallback", "consistent", "region")
     id: str = "styleid-mask"
     summary: str = "as much of the face as the check needs: eyes, nose, mouth, all"
     region: str = "eyes"
@@ -247,4 +302,6 @@ def _into(image: Image, source: Source, swapped: Image, where: Region) -> tuple[
     return out, Region(where.mask, where.left + left, where.top + top)
 
 
-STYLEID = {item.id: item for item in (StyleId(), StyleIdLayers(), StyleIdChannels(), StyleIdMask())}
+STYLEID = {
+    item.id: item for item in (StyleId(), StyleIdLayers(), StyleIdChannels(), StyleIdSwapper(), StyleIdMask())
+}

@@ -20,8 +20,9 @@ from faceveil.models.wspace import w_space
 
 DATA = Path(__file__).with_name("data") / "targets.npz"
 NUMBERS = ("looks", "age", "female", "skin", "expression", "shade")
+ORIGINS = ("ethnicity White", "ethnicity Black", "ethnicity Asian", "ethnicity Indian")
 LABELS = (  # of AttrNet's, what is kept of each face
-    *("ethnicity White", "ethnicity Black", "ethnicity Asian", "ethnicity Indian"),
+    *ORIGINS,
     *("glasses", "facial hair", "long hair", "bangs", "hat", "bald", "black hair", "blond hair", "grey hair"),
 )
 EMBEDDING_STEPS = 127.0  # embeddings are stored as bytes of the largest value
@@ -71,6 +72,11 @@ class Pool:
 
     def __len__(self) -> int:
         return len(self.w)
+
+    @property
+    def origin(self) -> NDArray[np.float64]:
+        """N × 4, of ORIGINS."""
+        return self.labels[:, : len(ORIGINS)]
 
     def traits(self, target: int) -> NDArray[np.float64]:
         """Of one target, in the order of looks.TRAITS."""

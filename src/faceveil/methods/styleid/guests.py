@@ -1,0 +1,55 @@
+"""Faces of a set as StyleID meets them: remembered, given another's profile, and looked at again when replaced."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from faceveil.faces import Face, with_mesh
+from faceveil.faces.attributes import attributes
+from faceveil.faces.face import Image
+from faceveil.faces.mesh import SURE
+from faceveil.methods.company import Company, Met, Profile
+from faceveil.methods.styleid.check import PRESENCE, embeddings
+from faceveil.methods.styleid.looks import face_in_crop, lower_face_shade
+from faceveil.methods.styleid.swap import Source, choose, look_at
+from faceveil.models.mobilestylegan import Floats
+
+
+def met(crop: Image, recognizers: Sequence[str]) -> Met | None:
+    """What to remember of an aligned face; None where the mesh network sees none."""
+    face = face_in_crop(crop)
+    if face.mesh is None or (face.presence or 0) < SURE:
+        return None
+    seen, shade = attributes(crop, face), lower_face_shade(crop, face.mesh)
+    return Met(embeddings(crop, face, recognizers), Profile(seen.age, seen.female, shade))
+
+
+def targets_for(
+    crop: Image,
+    recognizers: tuple[str, ...],
+    profile: Profile | None,
+    rng: np.random.Generator,
+    count: int,
+) -> tuple[int, ...]:
+    """Targets for the person in an aligned face, in the order to try them."""
+    source = look_at(crop, face_in_crop(crop), recognizers)
+    return tuple(choose(_with_profile(source, profile), rng, count)) if source else ()
+
+
+def received(source: Source | None, company: Company) -> Source | None:
+    """The face as its company wants it: with another's profile, or not at all."""
+    return None if source is None or company.cover else _with_profile(source, company.profile)
+
+
+def seen(image: Image, face: Face, recognizers: Sequence[str]) -> dict[str, Floats] | None:
+    """How the recognisers see a face that was protected; None where no face is left."""
+    after = with_mesh(image, [face])[0]
+    return embeddings(image, after, recognizers) if (after.presence or 0) >= PRESENCE else None
+
+
+def _with_profile(source: Source, profile: Profile | None) -> Source:
+    if profile is None:
+        return source
+    person = replace(source.person, age=profile.age, female=profile.female, shade=profile.shade)
+    return replace(source, person=person)
