@@ -191,7 +191,16 @@ class StyleId:
 
 
 @dataclass(frozen=True)
-class StyleIdLayers(StyleId):
+class OfCode(StyleId):
+    """Mixes a target's code into the source's own, as the encoder reads it."""
+
+    def candidates(self, source: Source, rng: np.random.Generator) -> Iterator[int]:
+        """Targets as they come: what becomes of them depends on the source's code."""
+        yield from choose(source, rng, self.tries)
+
+
+@dataclass(frozen=True)
+class StyleIdLayers(OfCode):
     """Swap a window of the code's slots."""
 
     options: ClassVar[tuple[str, ...]] = ("fallback", "consistent", "layers")
@@ -203,17 +212,13 @@ class StyleIdLayers(StyleId):
         super().__post_init__()
         window(self.layers)
 
-    def candidates(self, source: Source, rng: np.random.Generator) -> Iterator[int]:
-        """Targets as they come: what becomes of them depends on the source's code."""
-        yield from choose(source, rng, self.tries)
-
     def faces(self, source: Source, target: int, number: int) -> Iterator[Fitted]:
         """One new face per target."""
         yield fitted(source, swapped_render(source, target, [(window(self.layers), WHOLE)]))
 
 
 @dataclass(frozen=True)
-class StyleIdChannels(StyleId):
+class StyleIdChannels(OfCode):
     """Swap the channels that hold most of the identity."""
 
     options: ClassVar[tuple[str, ...]] = ("fallback", "consistent", "channels")
@@ -227,17 +232,13 @@ class StyleIdChannels(StyleId):
             most = len(SLOTS) * STYLE_DIM
             raise UsageError(f"{self.id}: channels are {BLOCK} to {most}; {self.channels} is not.")
 
-    def candidates(self, source: Source, rng: np.random.Generator) -> Iterator[int]:
-        """Targets as they come: what becomes of them depends on the source's code."""
-        yield from choose(source, rng, self.tries)
-
     def faces(self, source: Source, target: int, number: int) -> Iterator[Fitted]:
         """One new face per target."""
         yield fitted(source, swapped_render(source, target, best(read_table(), self.channels)))
 
 
 @dataclass(frozen=True)
-class StyleIdSwapper(StyleId):
+class StyleIdSwapper(OfCode):
     """Mix the code with a target's as the trained network says."""
 
     options: ClassVar[tuple[str, ...]] = ("fallback", "consistent")
