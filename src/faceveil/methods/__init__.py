@@ -14,7 +14,7 @@ HOMES = {  # module and name under which a method, or a table of methods, is fou
     "ksame:K_SAME": ("k-same-pixel", "k-same-eigen", "k-same-partial-m", "k-same-m"),
     "miku:MIKU": ("miku",),
     "anonfaces:ANONFACES": ("anonfaces",),
-    "styleid:STYLEID": ("styleid", "styleid-layers", "styleid-channels", "styleid-mask", "styleid-swapper"),
+    "styleid:STYLEID": ("styleid", "styleid-layers", "styleid-channels", "styleid-swapper", "styleid-mask"),
 }
 
 __all__ = ["DEFAULT", "METHODS", "CompanyMethod", "FaceMethod", "Method", "Release", "SetMethod", "method"]
