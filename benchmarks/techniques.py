@@ -68,7 +68,7 @@ DIFFERENCES = """## Where this differs from the paper
   group's face over the whole face; hair remains there too.
 - On ORL the paper's order holds: k-same has by far the higher naive EER (37 to 43 % against 27 % for blur), and
   partial-m the highest of all; partial-m also leads the k-same methods on LFW. There pixelation to 9 × 9 (46 %) and
-  blur of 31 (37 %) come as high, because YuNet still finds half of such faces where the paper's detector has given up.
+  blur of 31 (37 %) come as high: YuNet still finds half of such faces, where the paper's detector has given up.
 - The paper's k is 21 to 72 of 147 people. Here there are 40, so k ends at 10, and more would still gain.
 - In aligned crops the faces of a group are the same, and nobody finds more than one person in k. These are whole
   photos: hair and surroundings, which k-same leaves, lift naive and reverse above 1/k in places (k-same-m at k = 5 on
