@@ -12,7 +12,8 @@ synthesis  the same for the face that is drawn, by synthesis space, groups alike
 rank1      Table 1, on LFW: 50 people per run, their faces replaced, the gallery one other photo of each and one
            photo of everyone else. Re-identified: the nearest photo of the gallery is the person's own. Matched: that
            photo is under the judge's threshold
-loop       the same people with and without the risk loop: groups with u = 0, and the loop's price in information loss
+loop       the same people with and without the risk loop: groups with u = 0, the loop's price in information loss,
+           and who gets a face of their own gender and age, as classifiers see them
 """
 
 import argparse
@@ -212,8 +213,9 @@ def attacked(
 
 def loop(options: argparse.Namespace) -> list[dict[str, object]]:
     rows = []
-    lfw = load(options)
+    lfw, looks = load(options), space("attribute", names=["gender", "age"])
     faces = lfw.first.take(np.arange(min(100, len(lfw.first))))
+    female, age = looks.encode(faces).T
     for k in options.k:
         for watch in (True, False):
             chosen = settings("anonfaces", k, options.judge)
@@ -224,10 +226,13 @@ def loop(options: argparse.Namespace) -> list[dict[str, object]]:
             judge = EmbeddingSpace(options.judge)
             seen = judge.encode(face_set(release.crops))[release.pictures[kept]]
             far = judge.network.distance(judge.encode(faces.take(kept)), seen)
+            made_female, made_age = looks.encode(face_set(release.crops))[release.pictures[kept]].T
             rows.append(
                 {
                     "k": k, "loop": watch, **release.figures, "released": len(kept) / len(faces),
                     "judge_matches": float((far < judge.network.threshold).mean()), "one_in_k": 1 / k,
+                    "own_gender": float(((made_female > 0.5) == (female[kept] > 0.5)).mean()),
+                    "years_off": float(np.median(np.abs(made_age - age[kept])) * 100),
                 }
             )  # fmt: skip
             print(rows[-1], flush=True)

@@ -110,8 +110,10 @@ def vectors_of(name: str, faces: FaceSet) -> np.ndarray:
         return space("pixel", side=GROUP_SIDE).encode(faces)
     if name == "latent":
         return space("latent").encode(faces)
-    every = [one for one in attribute_names() if name == "attribute" or not one.startswith("ethnicity")]
-    return space("attribute", names=PAPERS_LABELS if name == FEWER[1] else every).encode(faces)
+    every = attribute_names()
+    chosen = [one for one in every if name == "attribute" or not one.startswith("ethnicity")]
+    names = PAPERS_LABELS if name == FEWER[1] else chosen
+    return space("attribute").encode(faces)[:, [every.index(one) for one in names]]  # read once for the set
 
 
 def split(vectors: np.ndarray, k: int) -> Partition:
