@@ -123,7 +123,7 @@ def _head(crop: Images) -> tuple[np.ndarray, float] | None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--faces", type=int, default=60, help="Of each set.")
-    parser.add_argument("--only", default="", help="Ways whose name holds this.")
+    parser.add_argument("--only", default="", help="Ways whose name ends so: encoder, 'refine 20'.")
     parser.add_argument("--json", type=Path, help="Write the figures here as well.")
     default = Path(__file__).resolve().parents[2] / "shared" / "data"
     parser.add_argument("--data", type=Path, default=Path(os.environ.get("FACEVEIL_DATA", default)))
@@ -136,7 +136,7 @@ def main() -> None:
     print("| way | set | faces | dlib | under 0.6 | LPIPS | pose | gender kept | CPU s a face |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |", flush=True)
     sets = {set_: aligned(options.data, set_, options.faces) for set_ in ("ffhq", "lfw")}
-    chosen = {way: invert for way, invert in ways(encoder).items() if options.only in way}
+    chosen = {way: invert for way, invert in ways(encoder).items() if way.endswith(options.only)}
     for way, invert in chosen.items():
         for set_, crops in sets.items():
             r = measure(way, set_, crops, invert)
