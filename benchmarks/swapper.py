@@ -116,7 +116,7 @@ def on_photos(root: Path, count: int, sheet: Path | None) -> None:
     for number, path in enumerate(people(root, count)):
         photo = read_photo(path).pixels
         face = max(find_faces(photo, mesh=True), key=lambda one: float(np.prod(one.size_wh)))
-        source = look_at(photo, face, tuple(JUDGES.values()))
+        source = look_at(photo, face, ())  # the judges take no part in choosing
         if source is None:
             continue
         target = choose(source, np.random.default_rng([SEED, number]), 1)[0]
@@ -160,7 +160,8 @@ def main() -> None:
     parser.add_argument("--photos", type=int, default=20)
     parser.add_argument("--sheet", type=Path)
     options = parser.parse_args()
-    on_generated(options.pairs)
+    if options.pairs:
+        on_generated(options.pairs)
     root = Path(os.environ.get("FACEVEIL_DATA", Path(__file__).parents[2] / "shared" / "data")) / "lfw"
     if not (root / "images").exists():
         raise SystemExit(f"LFW is not in {root}; set FACEVEIL_DATA to the folder that holds lfw/.")
