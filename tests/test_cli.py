@@ -67,7 +67,7 @@ def test_exit_code_three_means_quarantine(examples, tmp_path):
     (photos / "bad.jpg").write_bytes(b"nothing")
     (photos / "notes.txt").write_text("no picture")
     (photos / "good.jpg").write_bytes((examples / "portrait-2.jpg").read_bytes())
-    done = faceveil("anonymize", photos, "-o", tmp_path / "out")
+    done = faceveil("anonymize", photos, "-o", tmp_path / "out", "--method", "blackout")
     assert done.returncode == 3
     assert "quarantined" in done.stderr and "bad.jpg" in done.stderr
     assert (tmp_path / "out" / "good.jpg").exists() and not (tmp_path / "out" / "bad.jpg").exists()
@@ -93,7 +93,7 @@ def test_wrong_calls_end_with_code_two_and_a_remedy(arguments, code, words, tmp_
 
 
 def test_existing_outputs_end_with_code_one(examples, tmp_path):
-    faceveil("anonymize", examples / "portrait-1.jpg", "-o", tmp_path / "out.jpg")
+    (tmp_path / "out.jpg").write_bytes(b"something of value")
     done = faceveil("anonymize", examples / "portrait-1.jpg", "-o", tmp_path / "out.jpg")
     assert done.returncode == 1 and "--overwrite" in done.stderr
 
@@ -118,7 +118,7 @@ def test_a_progress_bar_shows_on_a_terminal_only(examples, tmp_path):
 
     main, side = pty.openpty()
     command = [sys.executable, "-m", "faceveil", "anonymize", str(examples / "portrait-1.jpg")]
-    command += [str(examples / "portrait-2.jpg"), "-o", str(tmp_path / "out")]
+    command += [str(examples / "portrait-2.jpg"), "-o", str(tmp_path / "out"), "--method", "blackout"]
     process = subprocess.Popen(command, stderr=side, stdout=subprocess.DEVNULL)
     import os
 

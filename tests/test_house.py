@@ -85,7 +85,10 @@ def test_a_filter_brings_no_other_method_along():
     import subprocess
     import sys
 
-    code = "import sys; from faceveil.pipeline import Settings; Settings(); print(*sys.modules)"
+    code = (
+        "import sys; from faceveil import Settings, method; "
+        "Settings(method=method('blackout')); print(*sys.modules)"
+    )
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()

@@ -22,6 +22,7 @@ from faceveil.pipeline.engines import engine, processes, serial, threads
 from faceveil.pipeline.plan import STATE
 
 NOISE = Settings(method=method("noise"), seed=5)
+BLACK = Settings(method=method("blackout"))
 
 
 def bytes_of(folder: Path) -> dict[str, bytes]:
@@ -65,7 +66,7 @@ def test_an_engine_holds_only_a_few_items_at_a_time(several):
 
 
 def test_pixels_outside_the_faces_are_bit_identical_in_a_lossless_output(photos, tmp_path, portrait):
-    summary = anonymize(photos / "a.jpg", tmp_path / "out.png")
+    summary = anonymize(photos / "a.jpg", tmp_path / "out.png", settings=BLACK)
     after = read_photo(tmp_path / "out.png").pixels
     changed = (after != portrait).any(axis=2)
     assert summary.counts()["faces"] == 1
@@ -76,7 +77,7 @@ def test_pixels_outside_the_faces_are_bit_identical_in_a_lossless_output(photos,
 def test_jpeg_keeps_its_tables_and_sampling(photos, tmp_path):
     source = tmp_path / "source.jpg"
     Image.open(photos / "a.jpg").save(source, quality=71, subsampling=2)
-    anonymize(source, tmp_path / "out.jpg")
+    anonymize(source, tmp_path / "out.jpg", settings=BLACK)
     with Image.open(source) as before, Image.open(tmp_path / "out.jpg") as after:
         assert before.quantization == after.quantization
         assert before.layer == after.layer
@@ -99,9 +100,9 @@ def test_outputs_carry_nothing_besides_pixels(tmp_path, examples):
     exif[0x010E], exif[0x0132] = "who this is", "2020:01:01 00:00:00"
     Image.open(examples / "portrait-1.jpg").save(source, exif=exif, comment=b"secret")
     assert scan_leaks(source)
-    anonymize(source, tmp_path / "out.jpg")
+    anonymize(source, tmp_path / "out.jpg", settings=BLACK)
     assert scan_leaks(tmp_path / "out.jpg") == []
-    anonymize(source, tmp_path / "kept.jpg", settings=Settings(keep=("DateTime",)))
+    anonymize(source, tmp_path / "kept.jpg", settings=Settings(method=method("blackout"), keep=("DateTime",)))
     kept = (tmp_path / "kept.jpg").read_bytes()
     assert b"2020:01:01" in kept and b"who this is" not in kept
 
@@ -121,11 +122,11 @@ def test_keeping_some_metadata_lets_nothing_else_out(tmp_path, examples, monkeyp
         return data[:2] + b"\xff\xfe\x00\x08secret" + data[2:]
 
     for keep in ((), ("DateTime",)):
-        whole = anonymize(source, tmp_path / f"whole-{len(keep)}.jpg", settings=Settings(keep=keep))
+        whole = anonymize(source, tmp_path / f"whole-{len(keep)}.jpg", settings=Settings(method=method("blackout"), keep=keep))
         assert whole.exit_code == 0
         with monkeypatch.context() as patch:
             patch.setattr(work, "encode_photo", careless)
-            summary = anonymize(source, tmp_path / f"out-{len(keep)}.jpg", settings=Settings(keep=keep))
+            summary = anonymize(source, tmp_path / f"out-{len(keep)}.jpg", settings=Settings(method=method("blackout"), keep=keep))
         assert "JPEG comment" in summary.quarantined[0].reason
         assert not (tmp_path / f"out-{len(keep)}.jpg").exists()
 
@@ -142,7 +143,7 @@ def test_broken_files_are_quarantined_by_name_and_the_others_go_on(photos, tmp_p
     whole = (photos / "a.jpg").read_bytes()
     for name, data in BROKEN.items():
         (photos / name).write_bytes(whole[: len(whole) // 2] if data is None else data)
-    summary = anonymize(photos, tmp_path / "out", engine=engine("processes", 2))
+    summary = anonymize(photos, tmp_path / "out", settings=BLACK, engine=engine("processes", 2))
     assert {outcome.name for outcome in summary.quarantined} == set(BROKEN)
     assert all(len(outcome.reason) > 7 for outcome in summary.quarantined)
     assert summary.exit_code == 3 and summary.counts()["protected"] == 4
@@ -160,7 +161,7 @@ def test_a_face_the_first_detector_misses_is_protected_by_the_second(portrait, m
     from faceveil.faces import detect
 
     monkeypatch.setitem(detect.DETECTORS, "yunet", lambda image, thorough: [])
-    result = protect_photo(Photo(portrait), Settings(), np.random.default_rng(0))
+    result = protect_photo(Photo(portrait), BLACK, np.random.default_rng(0))
     assert result.faces == result.found_late == 1
     assert not result.photo.pixels[260:300, 230:280].any()
 
@@ -177,34 +178,34 @@ def test_a_face_that_stays_after_protection_stops_the_photo(portrait, monkeypatc
 
     monkeypatch.setitem(detect.DETECTORS, "blazeface", always_another)
     with pytest.raises(ProtectionError, match="still sees a face"):
-        protect_photo(Photo(portrait), Settings(), np.random.default_rng(0))
+        protect_photo(Photo(portrait), BLACK, np.random.default_rng(0))
 
 
 def test_alpha_under_a_face_becomes_opaque(portrait):
     alpha = np.zeros(portrait.shape[:2], np.uint8)
-    result = protect_photo(Photo(portrait, alpha=alpha), Settings(), np.random.default_rng(0))
+    result = protect_photo(Photo(portrait, alpha=alpha), BLACK, np.random.default_rng(0))
     assert result.photo.alpha[280, 256] == 255 and result.photo.alpha[2, 2] == 0
 
 
 def test_existing_outputs_are_refused_and_overwritten_only_on_request(photos, tmp_path):
-    anonymize(photos, tmp_path / "out")
+    anonymize(photos, tmp_path / "out", settings=BLACK)
     with pytest.raises(OutputError, match="exist already"):
-        anonymize(photos, tmp_path / "out")
-    anonymize(photos, tmp_path / "out", overwrite=True)
+        anonymize(photos, tmp_path / "out", settings=BLACK)
+    anonymize(photos, tmp_path / "out", settings=BLACK, overwrite=True)
 
 
 def test_what_is_quarantined_now_takes_its_older_output_along(photos, tmp_path):
-    first = anonymize(photos, tmp_path / "out").outcomes[0].name
+    first = anonymize(photos, tmp_path / "out", settings=BLACK).outcomes[0].name
     (photos / first).write_bytes(b"no picture any more")
-    again = anonymize(photos, tmp_path / "out", overwrite=True)
+    again = anonymize(photos, tmp_path / "out", settings=BLACK, overwrite=True)
     assert [o.name for o in again.outcomes if o.status == "quarantined"] == [first]
     assert not (tmp_path / "out" / first).exists()
 
 
 def test_a_finished_run_is_not_resumed(photos, tmp_path):
-    anonymize(photos, tmp_path / "out")
+    anonymize(photos, tmp_path / "out", settings=BLACK)
     with pytest.raises(OutputError, match="nothing to resume"):
-        anonymize(photos, tmp_path / "out", resume=True)
+        anonymize(photos, tmp_path / "out", settings=BLACK, resume=True)
 
 
 def interrupted(photos: Path, out: Path) -> None:
@@ -278,6 +279,7 @@ def test_a_full_disk_ends_the_run_with_a_clear_word_and_nothing_half_written(pho
     )
     out = tmp_path / "out"
     command = [sys.executable, "-c", code, "anonymize", str(photos), "-o", str(out), "--engine", "serial"]
+    command += ["--method", "blackout"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 1 and "cannot be written" in done.stderr
     assert list(out.rglob("*.jpg")) == []

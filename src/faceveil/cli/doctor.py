@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from faceveil.models import Store
 
 Verdict = Literal["ok", "missing", "broken"]  # only what is broken makes the exit code 1
-BASE = ("yunet.2023mar", "blazeface.full-range", "facemesh.468")  # what the default run needs
+BASE = ("yunet.2023mar", "blazeface.back", "facemesh.468")  # what the default run needs
 
 
 @dataclass(frozen=True)
