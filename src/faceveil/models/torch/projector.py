@@ -51,7 +51,7 @@ class Recipe:
     identity: float = 1.0
     stages: tuple[tuple[int, float], ...] = ((64, 1.0),)  # exit, and its share of the steps
     details: float = 0.25  # share of all steps that compare a quarter of the picture at 256 px instead
-    axes: int = 200  # of W that are free; along the others codes please the networks and leave the faces
+    axes: int = 200  # of W that are free, in each slot
     rate: float = 0.2
     pull: float = 0.0  # towards the mean face, so that codes stay where the generator draws faces
     background: float = 1.0  # what it weighs, beside the person's 1, where masks are given
