@@ -30,8 +30,8 @@ EMBEDDING_STEPS = 127.0  # embeddings are stored as bytes of the largest value
 SURE = 0.85  # of a target's gender, so that no later step can tip it
 # What one unit of unlikeness is: looks in the order of looks.NAMES, which can be moved, and what can less.
 LOOKS_UNIT = np.array([10.0, 8.0, 0.07, 0.07, 0.025, 0.015, 0.07, 0.07])
-AGE_UNIT, SKIN_UNIT, EXPRESSION_UNIT, SHADE_UNIT = 4.0, 4.0, 0.25, 0.1
-LABEL_UNIT = np.array([0.07] * 4 + [0.5, 0.4, 0.4, 0.4, 0.5, 0.3, 0.4, 0.4, 0.4])  # of LABELS
+AGE_UNIT, SKIN_UNIT, EXPRESSION_UNIT, SHADE_UNIT = 3.0, 6.0, 0.25, 0.1
+LABEL_UNIT = np.array([0.1] * 4 + [0.5, 0.4, 0.4, 0.4, 0.5, 0.3, 0.4, 0.4, 0.4])  # of LABELS
 HAIR_UNIT, SHAPE_UNIT = 8.0, 0.4  # of the ring: Lab of hair, and the share of it that is person
 UPPER = np.array([0, 1, 2, 3, 4, 5, 13, 14, 15, 16, 17])  # of the ring: above the cheeks
 
