@@ -45,6 +45,13 @@ def test_a_folder_is_protected_and_summed_up_as_json(examples, tmp_path):
     ]  # fmt: skip
 
 
+def test_no_method_means_a_new_face_that_was_checked(examples, tmp_path):
+    done = faceveil("anonymize", examples / "portrait-1.jpg", "-o", tmp_path / "out.png", "--json")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert summary["method"] == "styleid" and "further from its original" in summary["guarantee"]
+
+
 def test_one_photo_goes_to_one_file(examples, tmp_path):
     done = faceveil(
         "anonymize", examples / "portrait-1.jpg", "-o", tmp_path / "out.jpg", "--method", "eye-mask"

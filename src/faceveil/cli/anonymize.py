@@ -18,7 +18,7 @@ def anonymize(
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="A folder, or a file for one photo.")],
     method: Annotated[
-        str | None, typer.Option(help=f"See 'faceveil methods'; blackout, or with -k {K_METHOD}.")
+        str | None, typer.Option(help=f"See 'faceveil methods'; styleid, or with -k {K_METHOD}.")
     ] = None,
     k: Annotated[
         int | None, typer.Option("-k", min=1, help="Give every face to at least so many people.")

@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from faceveil.models import Store
 
 Verdict = Literal["ok", "missing", "broken"]  # only what is broken makes the exit code 1
-BASE = ("yunet.2023mar", "blazeface.back", "facemesh.468")  # what the default run needs
 
 
 @dataclass(frozen=True)
@@ -101,6 +100,7 @@ def _cache_folder() -> Finding:
     import tempfile
 
     from faceveil.models import Store
+    from faceveil.pipeline import Settings
 
     home = Store().home
     try:
@@ -108,7 +108,7 @@ def _cache_folder() -> Finding:
         with tempfile.TemporaryFile(dir=home):
             pass
     except OSError as error:
-        complete = all(Store().has(card) for card in BASE)
+        complete = all(Store().has(card) for card in Settings().cards)
         remedy = "set FACEVEIL_HOME to a folder that can be written"
         # A read-only folder that already holds the weights works.
         return Finding("weights folder", "ok" if complete else "broken", f"{home}: {error.strerror}", remedy)

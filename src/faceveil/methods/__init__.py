@@ -8,7 +8,7 @@ from typing import Any
 from faceveil.errors import UsageError
 from faceveil.methods.method import CompanyMethod, FaceMethod, Method, Release, SetMethod
 
-DEFAULT = "blackout"  # the one filter that is safe
+DEFAULT = "styleid"
 HOMES = {  # module and name under which a method, or a table of methods, is found
     "filters:FILTERS": ("blackout", "eye-mask", "threshold", "blur", "noise", "pixelate"),
     "ksame:K_SAME": ("k-same-pixel", "k-same-eigen", "k-same-partial-m", "k-same-m"),
