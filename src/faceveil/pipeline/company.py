@@ -21,7 +21,6 @@ from faceveil.methods.company import Profile, too_near
 from faceveil.photos import write_bytes
 from faceveil.pipeline.apply import quarantined
 from faceveil.pipeline.engines import Engine
-from faceveil.pipeline.exchange import exchanged
 from faceveil.pipeline.journal import Journal, Outcome
 from faceveil.pipeline.plan import Plan
 from faceveil.pipeline.private import PrivateFolder
@@ -93,6 +92,8 @@ def _meet(
     guests = Guests(subjects, _models(surveyed, subjects), secret, folder)
     given: tuple[Profile | None, ...] = (None,) * guests.people
     if method.diverse and guests.people:
+        from faceveil.pipeline.exchange import exchanged  # brings the groupers along
+
         given = exchanged(profiles, subjects, rng_for(secret, "\0profiles"))
     return guests, [Seat(int(person), profile=given[person]) for person in subjects]
 
