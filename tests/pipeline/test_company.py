@@ -145,7 +145,7 @@ def test_too_few_people_for_the_highest_level_are_refused(family_made, tmp_path,
 def test_only_methods_that_know_the_set_take_subjects():
     assert isinstance(STYLEID, CompanyMethod) and Settings(method=STYLEID, subjects="folder").needs_company
     with pytest.raises(UsageError, match="--subjects"):
-        Settings(subjects="folder")
+        Settings(method=method("blackout"), subjects="folder")
 
 
 def test_a_face_keeps_apart_from_others_and_further_in_a_small_set(family_made):
