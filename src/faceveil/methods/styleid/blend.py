@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from faceveil.faces.face import Floats, Image
 from faceveil.faces.regions import Mask
 from faceveil.methods.styleid.fit import FACE_OUTLINE
-from faceveil.methods.styleid.light import WORK, skin_likeness
+from faceveil.methods.styleid.light import skin_likeness
 
 # How far beyond the outline the new face reaches, in half widths of the face: around the hair and under the jaw.
 HAIR_REACH, JAW_REACH = 0.60, 0.14
 CHEEK, JAW = 0.55, 0.85  # of the way from forehead to chin: where the one goes over into the other
-SCALES = (1.5, 3.0, 6.0, 12.0)  # px of WORK over which the rim's colours are carried on
-FADE = 0.10  # of the crop's side: how far inwards the seam's colours reach
+SPILL = 4  # px by which the mask is wider than the new head
 MOST_SHIFT = np.array([25.0, 12.0, 12.0], np.float32)  # by which hair is recoloured, in Lab
+LEVELS = 4  # of the pyramid: colours meet over some 2 ** LEVELS px
 LEAST_HAIR = 0.004  # of the crop: less does not tell its colour
 Weights = NDArray[np.float32]
 
@@ -34,12 +34,8 @@ class Pictured:
     person: Weights  # how surely each pixel shows a person
 
 
-def head_mask(mesh: Floats, person: Weights) -> Mask:
-    """0 to 255 over the source's crop: the face, and around it what of the new picture is person, fading out.
-
-    `mesh` is the source's, with forehead; `person` tells how surely the new picture shows a person.
-    """
-    side = person.shape[0]
+def head_window(mesh: Floats, side: int) -> Weights:
+    """1 over the source's face, falling to 0 where the new head may no longer reach; `mesh` is with forehead."""
     outline = mesh[FACE_OUTLINE]
     face = np.zeros((side, side), np.uint8)
     cv2.fillPoly(face, [np.rint((outline - 0.5) * 16).astype(np.int32)], 255, lineType=cv2.LINE_AA, shift=4)
@@ -47,9 +43,23 @@ def head_mask(mesh: Floats, person: Weights) -> Mask:
     outside = (face < 128).astype(np.uint8)
     beyond = np.asarray(cv2.distanceTransform(outside, cv2.DIST_L2, 5), np.float32) / max(float(half), 1.0)
     lower = _ramp((_depth(mesh, side) - CHEEK) / (JAW - CHEEK))
-    window = _ramp(1.0 - beyond / (HAIR_REACH + lower * (JAW_REACH - HAIR_REACH)))
-    around = np.rint(255 * window * person).astype(np.uint8)
-    return np.asarray(np.maximum(face, around), np.uint8)
+    return _ramp(1.0 - beyond / (HAIR_REACH + lower * (JAW_REACH - HAIR_REACH)))
+
+
+def put_in(new: Pictured, source: Pictured) -> tuple[Image, Mask]:
+    """The source's crop with the new head in it, and the mask of what changed.
+
+    Around the face only what of the new picture is person comes along, not what is behind it.
+    """
+    window = head_window(source.mesh, source.crop.shape[0])
+    matte = np.maximum(new.person, (window >= 1).astype(np.float32))
+    ahead = np.rint(source.crop + matte[..., None] * (new.crop.astype(np.float32) - source.crop)).astype(
+        np.uint8
+    )
+    met = multiband(ahead, source.crop, np.rint(255 * window).astype(np.uint8))
+    reach = cv2.dilate(matte, np.ones((2 * SPILL + 1, 2 * SPILL + 1), np.uint8))
+    mask = np.clip(4 * window, 0, 1) * cv2.GaussianBlur(reach, (0, 0), SPILL / 2)
+    return met, np.rint(255 * np.maximum(mask, window >= 1)).astype(np.uint8)
 
 
 def with_hair_of(source: Pictured, new: Pictured) -> Image:
@@ -68,38 +78,23 @@ def with_hair_of(source: Pictured, new: Pictured) -> Image:
     return np.asarray(np.rint(rgb * 255), np.uint8)
 
 
-def seamless(crop: Image, source: Image, mesh: Floats, mask: Mask) -> Image:
-    """The crop with the source's colours along the mask's rim, fading inwards.
-
-    Only where the rim shows skin: hair and background must not bleed into the face.
-    """
-    side = crop.shape[0]
-    solid = cv2.resize(mask, (WORK, WORK), interpolation=cv2.INTER_AREA)
-    inside = cv2.distanceTransform((solid > 127).astype(np.uint8), cv2.DIST_L2, 5)
-    small = [_shrunk(one) for one in (source, crop)]
-    there = mesh * (WORK / side)
-    rim = (inside > 0) & (inside < 3.5)
-    weight = np.where(rim, skin_likeness(small[0], there) * skin_likeness(small[1], there), 0)
-    gap = small[0].astype(np.float32) - small[1]
-    field = _carried_on(gap, weight.astype(np.float32)) * np.exp(-inside / (FADE * WORK))[..., None]
-    field = cv2.resize(field.astype(np.float32), (side, side), interpolation=cv2.INTER_CUBIC)
-    return np.asarray(np.rint(np.clip(crop + field, 0, 255)), np.uint8)
+def multiband(new: Image, old: Image, mask: Mask, levels: int = LEVELS) -> Image:
+    """`new` where the mask is set, else `old`: slow colours meet gradually, detail sharply (Burt, Adelson 1983)."""
+    weight = cv2.GaussianBlur((mask > 127).astype(np.float32), (0, 0), 1.0)
+    gaps = _halved(new.astype(np.float32) - old, levels)
+    shares = [one[..., None] for one in _halved(weight, levels)]
+    change = shares[-1] * gaps[-1]
+    for gap, coarse, share in reversed(list(zip(gaps[:-1], gaps[1:], shares[:-1], strict=True))):
+        size = gap.shape[1::-1]
+        change = cv2.pyrUp(change, dstsize=size) + share * (gap - cv2.pyrUp(coarse, dstsize=size))
+    return np.asarray(np.rint(np.clip(old + change, 0, 255)), np.uint8)
 
 
-def _shrunk(image: Image) -> Image:
-    return np.asarray(cv2.resize(image, (WORK, WORK), interpolation=cv2.INTER_AREA), np.uint8)
-
-
-def _carried_on(values: Weights, weight: Weights) -> Weights:
-    """Values known where there is weight, carried on to everywhere: near ones first, far ones where none is near."""
-    found = np.zeros_like(values)
-    unsure = np.ones_like(weight)
-    for sigma in SCALES:
-        near = cv2.GaussianBlur(weight, (0, 0), sigma)
-        mean = cv2.GaussianBlur(values * weight[..., None], (0, 0), sigma) / (near[..., None] + 1e-4)
-        trust = unsure * np.clip(near / 0.05, 0, 1)
-        found += mean * trust[..., None]
-        unsure -= trust
+def _halved(image: Weights, levels: int) -> list[Weights]:
+    """The image, and each time at half the size."""
+    found = [image]
+    for _ in range(levels):
+        found.append(np.asarray(cv2.pyrDown(found[-1]), np.float32))
     return found
 
 

@@ -13,10 +13,11 @@ from faceveil.faces.face import Floats, Image
 from faceveil.faces.mesh import SURE
 from faceveil.faces.regions import Mask
 from faceveil.methods.styleid.around import ring
-from faceveil.methods.styleid.blend import Pictured, head_mask, seamless, with_hair_of
+from faceveil.methods.styleid.blend import Pictured, put_in, with_hair_of
 from faceveil.methods.styleid.check import embeddings, margins
 from faceveil.methods.styleid.control import control
 from faceveil.methods.styleid.fit import fitted_mesh, warp, with_forehead
+from faceveil.methods.styleid.harmony import harmonised
 from faceveil.methods.styleid.light import Weights, relit
 from faceveil.methods.styleid.looks import HAPPY, face_in_crop, looks, lower_face_shade
 from faceveil.methods.styleid.targets import Person, labels, pool
@@ -143,6 +144,8 @@ def moved_render(source: Source, target: int, push: float = PUSH) -> Image:
     first = sketch(source, target, push)
     off = SHARE * (source.person.traits - first.traits)
     wplus = control().moved(first.wplus, CORRECTION * off, SECOND)
+    face = np.asarray(generator().render(wplus[None], PREVIEW)[0])
+    wplus = harmonised(source.crop, source.mesh, face)
     return np.asarray(generator().render(wplus[None], source.alignment.size)[0])
 
 
@@ -167,8 +170,7 @@ def fitted(source: Source, crop: Image) -> Fitted:
     person = np.asarray(laid[..., 3] / 255, np.float32)
     old = Pictured(source.crop, source.mesh, person_mask(source.crop))
     lit = with_hair_of(old, Pictured(lit, onto, person))
-    mask = head_mask(source.mesh, person)
-    return Fitted(seamless(lit, source.crop, source.mesh, mask), mask, onto)
+    return Fitted(*put_in(Pictured(lit, onto, person), old), onto)
 
 
 def _as_bytes(share: Weights) -> Mask:
