@@ -1,7 +1,8 @@
 """Harmony: the target's face and the source's surroundings as one picture.
 
 A face laid over another leaves the old hairline, ears and neck beside its own. The encoder reads the two as one head:
-its code renders the target's face with hair, outline and light that go with what stays of the photo.
+its code renders the target's face with hair, outline and light that go with what stays of the photo. Where the code
+tells features rather than frame or colour, the target's own is kept, for the encoder blurs them.
 """
 
 from functools import cache
@@ -19,13 +20,14 @@ from faceveil.models.encoder import INPUT_SIZE, Encoder
 from faceveil.models.mobilestylegan import Floats as Vector
 
 SIZE = INPUT_SIZE  # px
+OWN = slice(2, 13)  # slots that stay the target's
 INSET = 0.03  # of the outline's size, by which the face is cut smaller: no rim of the source is left inside
 
 
-def harmonised(crop: Image, mesh: Floats, face: Image) -> Vector:
-    """W+ (23 × 512) of the head in the source's crop with the face of another picture.
+def harmonised(crop: Image, mesh: Floats, face: Image, wplus: Vector) -> Vector:
+    """W+ (23 × 512) of the head in the source's crop with the face of a target.
 
-    `mesh` is the source's, with forehead; both pictures are in FFHQ's alignment.
+    `mesh` is the source's, with forehead; `face` is the target's render from `wplus`.
     """
     scale = SIZE / crop.shape[0]
     small = np.asarray(cv2.resize(crop, (SIZE, SIZE), interpolation=cv2.INTER_AREA), np.uint8)
@@ -35,7 +37,9 @@ def harmonised(crop: Image, mesh: Floats, face: Image) -> Vector:
     own = with_forehead(seen)
     onto = fitted_mesh(own, there)
     lit = relit(warp(face, own, onto), onto, small, there)
-    return np.asarray(_encoder().encode(multiband(lit, small, _inside(there))[None])[0])
+    code = np.asarray(_encoder().encode(multiband(lit, small, _inside(there))[None])[0])
+    code[OWN] = wplus[OWN]
+    return code
 
 
 def _inside(mesh: Floats) -> Mask:

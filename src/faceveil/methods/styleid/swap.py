@@ -145,7 +145,7 @@ def moved_render(source: Source, target: int, push: float = PUSH) -> Image:
     off = SHARE * (source.person.traits - first.traits)
     wplus = control().moved(first.wplus, CORRECTION * off, SECOND)
     face = np.asarray(generator().render(wplus[None], PREVIEW)[0])
-    wplus = harmonised(source.crop, source.mesh, face)
+    wplus = harmonised(source.crop, source.mesh, face, wplus)
     return np.asarray(generator().render(wplus[None], source.alignment.size)[0])
 
 
