@@ -193,7 +193,7 @@ def face_set(subjects: list[Subject], places: list) -> FaceSet:
 
 def reconstruct(subject: Subject) -> np.ndarray:
     """The encoder's code of the face, rendered and pasted over the same region as styleid's."""
-    from faceveil.methods.styleid.blend import head_mask
+    from faceveil.methods.styleid.blend import head_mask, head_window
     from faceveil.methods.styleid.fit import with_forehead
     from faceveil.models.segmenter import person_mask
 
@@ -201,7 +201,8 @@ def reconstruct(subject: Subject) -> np.ndarray:
     crop = place.crop(subject.image)
     render = swap.generator().render(Encoder().encode(crop[None]), 256)[0]
     mesh = with_forehead(place.points_to_crop(subject.face.mesh[:, :2]))
-    return paste(subject.image, render, place, head_mask(mesh, person_mask(render)), feather=flow.FEATHER)
+    mask = head_mask(head_window(mesh, 256), person_mask(render))
+    return paste(subject.image, render, place, mask, feather=flow.FEATHER)
 
 
 def stranger(subject: Subject, root: Path, others: dict[str, np.ndarray]) -> np.ndarray:

@@ -1,7 +1,7 @@
-"""Fit the directions that move a face's pose and expression: python -m training.control MEASURES PAIRS
+"""Fit the directions that move a face's pose and expression: python -m training.control MEASURES [--count 5000]
 
-MEASURES is the file that `training.targets` wrote of faces in PAIRS. Writes methods/styleid/data/control.npz and
-prints how much of each measure the held-out faces' codes explain.
+MEASURES keeps what was measured of the generated faces, whose codes are joined from one to three draws. Writes
+methods/styleid/data/control.npz and prints how much of each measure the held-out faces' codes explain.
 """
 
 import argparse
@@ -11,10 +11,13 @@ import numpy as np
 
 from faceveil.methods.styleid import control
 from faceveil.methods.styleid.looks import HAPPY, TRAITS
+from faceveil.models.generator import Generator
 from faceveil.models.mobilestylegan import SLOTS
 from faceveil.models.wspace import w_space
-from training.pairs import SIZE, open_pairs
+from training.latents import mixed_wplus
+from training.measures import SIZE, Measures, measured
 
+SEED = 2
 COORDINATES = 120
 # Slots that move together; those beyond 12 hold colour and light, which a pose must not change.
 GROUPS = ((0, 1), (1, 4), (4, 7), (7, 10), (10, 13), (13, 23))
@@ -26,12 +29,12 @@ HELD_OUT = 800
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("measures", type=Path)
-    parser.add_argument("pairs", type=Path)
+    parser.add_argument("--count", type=int, default=5000)
     options = parser.parse_args()
-    with np.load(options.measures) as stored:
-        measures = dict(stored)
-    _, latents, _ = open_pairs(options.pairs)
-    x = np.stack([_coordinates(latents[index]) for index in measures["index"]])
+    codes = mixed_wplus(Generator(), SEED, range(options.count))
+    measures = measured(codes, options.measures)
+    latents = codes[measures["code"]]
+    x = np.stack([_coordinates(code) for code in latents])
     y, names = _outcomes(measures)
     mean, deviation = y.mean(0), y.std(0)
     y = (y - mean) / deviation
@@ -54,7 +57,7 @@ def _coordinates(wplus: np.ndarray) -> np.ndarray:
     return np.concatenate([white[first:last].mean(0) for first, last in GROUPS])
 
 
-def _outcomes(measures: dict[str, np.ndarray]) -> tuple[np.ndarray, list[str]]:
+def _outcomes(measures: Measures) -> tuple[np.ndarray, list[str]]:
     """The traits, and what a change of traits must leave alone."""
     skin = np.where(np.isnan(measures["skin"]), np.nanmean(measures["skin"]), measures["skin"])
     columns = [measures["looks"], measures["age"], measures["expression"][:, HAPPY], measures["female"], skin]
@@ -88,21 +91,21 @@ def moves(slopes: np.ndarray) -> np.ndarray:
     return out
 
 
-def away(measures: dict[str, np.ndarray], latents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def away(measures: Measures, latents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """For each recogniser the slopes of its embedding on W's coordinates, and its mean, on faces of one draw.
 
     What leads away from a man leads to women and children first, so the part of the slopes that changes age,
     gender, skin or another trait is taken out.
     """
-    whole = (measures["parts"] == 1) & np.abs(measures["emb"]).any(axis=(1, 2))
-    x = w_space().whiten(latents[measures["index"][whole], 0].astype(np.float32), control.COORDINATES)
+    whole = (latents == latents[:, :1]).all(axis=(1, 2))
+    x = w_space().whiten(latents[whole, 0], control.COORDINATES)
     y, _ = _outcomes({name: values[whole] for name, values in measures.items()})
     odds = np.log(
         np.clip(measures["female"][whole], 0.01, 0.99) / np.clip(1 - measures["female"][whole], 0.01, 0.99)
     )
     y = np.column_stack([y, odds, measures["expression"][whole]])
     kept = np.linalg.qr(ridge(x, (y - y.mean(0)) / y.std(0)))[0]
-    embeddings = measures["emb"][whole].transpose(1, 0, 2)
+    embeddings = measures["embeddings"][whole].transpose(1, 0, 2)
     slopes = [ridge(x, one) for one in embeddings]
     return np.stack([one - kept @ (kept.T @ one) for one in slopes]), embeddings.mean(axis=1)
 

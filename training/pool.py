@@ -1,130 +1,107 @@
-"""Widen the pool of targets: python -m training.pool FACES [--draws 8000] [--each 70]
+"""Make the pool of targets: python -m training.pool RUN [--draws 40000] [--plain 1200] [--each 90]
 
-`training.targets` takes faces as the generator draws them, of which few are old or dark. Here many codes are drawn,
-what they would show is guessed from their coordinates by a regression on the pool, and of each rare kind those
-that promise most are rendered and measured. Of all faces, old and new, AttrNet's labels and the hair around the face
-are taken, and those with a hat or glasses, unsure of their gender or turned too far are left out. FACES keeps what
-was measured.
+Faces as the generator draws them are mostly young or middle-aged and light-skinned. So some plain draws are measured,
+a regression on their codes guesses what others would show, and of very many draws as many are taken of each
+gender, age and origin. Those with a hat, unsure of gender or glasses, or turned too far are left out.
+RUN keeps what was measured; AttrNet's labels are read anew each time.
 """
 
 import argparse
+from itertools import product
 from pathlib import Path
 
-import cv2
 import numpy as np
 
-from faceveil.faces.attributes import attributes, skin_angle
 from faceveil.methods.styleid import targets
-from faceveil.methods.styleid.around import ring
-from faceveil.methods.styleid.check import embeddings
-from faceveil.methods.styleid.fit import with_forehead
-from faceveil.methods.styleid.looks import face_in_crop, looks, lower_face_shade
 from faceveil.models.generator import Generator
-from faceveil.models.recognizers import RECOGNIZERS
 from faceveil.models.wspace import w_space
 from training.control import ridge
-from training.targets import pack
+from training.measures import Measures, measured
 
 COORDINATES = 300
-SIZE, SMALL = 128, 64  # px of the renders: where all is measured, and only what is around the face
 SEED = 71
-KINDS = ("old", "Black", "Asian", "Indian", "bearded")  # rare among plain draws
-LEAST_PRESENCE, MOST_YAW = 0.9, 30.0
-MOST_SEEN = 0.25  # probability of glasses and of a hat
-Faces = dict[str, np.ndarray]
+TRUNCATION = (0.75, 0.95)
+AGES = ((0, 14), (14, 28), (28, 42), (42, 56), (56, 100))
+LIKELY = 3  # from how many times as many of the likeliest those of a kind are drawn
+MOST_YAW = 30.0
+UNSURE = 0.25  # probability from which a hat is seen; glasses are neither seen nor not up to 1 − UNSURE
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("faces", type=Path)
-    parser.add_argument("--draws", type=int, default=8000)
-    parser.add_argument("--each", type=int, default=70)
+    parser.add_argument("run", type=Path)
+    parser.add_argument("--draws", type=int, default=40_000)
+    parser.add_argument("--plain", type=int, default=1200)
+    parser.add_argument("--each", type=int, default=90)
     options = parser.parse_args()
-    if not options.faces.exists():
-        generator, old = Generator(), shipped()
-        new = measured(generator, rare(generator, old, options.draws, options.each))
-        faces = {name: np.concatenate([old[name], new[name]]) for name in old}
-        np.savez(options.faces, **faces, **surrounded(generator, faces["coordinates"]))
-    with np.load(options.faces) as stored:
-        faces = dict(stored)
+    options.run.mkdir(parents=True, exist_ok=True)
+    codes = draws(options.draws)
+    plain = known(codes[: options.plain], options.run / "plain.npz")
+    chosen = choose(codes, plain, options.each)
+    np.save(options.run / "chosen.npy", chosen)
+    faces = known(codes[chosen], options.run / "chosen.npz")
     kept = suitable(faces)
     print(f"{kept.sum()} of {len(kept)} kept")
     pack({name: values[kept] for name, values in faces.items()})
 
 
-def shipped() -> Faces:
-    with np.load(targets.DATA) as stored:
-        faces = {name: stored[name].astype(np.float32) for name in ("coordinates", *targets.NUMBERS)}
-        vectors = stored["embeddings"] * (stored["embedding_scale"] / targets.EMBEDDING_STEPS)[:, None]
-        return {**faces, "embeddings": vectors.astype(np.float32)}
-
-
-def rare(generator: Generator, old: Faces, draws: int, each: int) -> np.ndarray:
-    """Coordinates of new codes: of each rare kind and gender the most promising, none twice."""
+def draws(count: int) -> np.ndarray:
+    """Whitened coordinates of random codes."""
     rng = np.random.default_rng(SEED)
-    psi = rng.uniform(0.7, 0.85, (draws, 1)).astype(np.float32)
-    mean, w = w_space().mean, generator.mapping(generator.sample_z(draws, rng))
-    new = w_space().whiten(mean + psi * (w - mean), COORDINATES)
-    with np.load(targets.DATA) as stored:
-        origins = stored["labels"][:, 1:4] / 255  # all but White
-    known = np.column_stack([old["age"], *origins.T, old["shade"], old["female"]]).astype(np.float64)
-    codes = old["coordinates"]
-    guess = (new - codes.mean(0)) @ ridge(codes, known) + known.mean(0)
+    generator = Generator()
+    psi = rng.uniform(*TRUNCATION, (count, 1)).astype(np.float32)
+    mean, w = w_space().mean, generator.mapping(generator.sample_z(count, rng))
+    return w_space().whiten(mean + psi * (w - mean), COORDINATES)
+
+
+def known(codes: np.ndarray, path: Path) -> Measures:
+    """What is measured of these codes, with the codes themselves and AttrNet's labels."""
+    faces = measured(np.stack([w_space().unwhiten(code) for code in codes]), path)
+    labels = np.stack([targets.labels(picture) for picture in faces["picture"]])
+    return {**faces, "coordinates": codes[faces["code"]], "labels": labels}
+
+
+def choose(codes: np.ndarray, plain: Measures, each: int) -> np.ndarray:
+    """Rows of codes: of each gender, age and origin as many, at random among the likeliest, none twice."""
+    rng = np.random.default_rng(SEED)
+    shown = np.column_stack([plain["age"], plain["female"], plain["labels"][:, : len(targets.ORIGINS)]])
+    x = plain["coordinates"]
+    guess = (codes - x.mean(0)) @ ridge(x, shown) + shown.mean(0)
+    age, female, origins = guess[:, 0], guess[:, 1], guess[:, 2:]
+    free = np.ones(len(codes), bool)
     chosen: list[int] = []
-    for column, kind in enumerate(KINDS):
-        for female in (False, True):
-            if kind == "bearded" and female:
-                continue
-            fit = np.flatnonzero((guess[:, -1] > 0.5) == female)
-            order = fit[np.argsort(-guess[fit, column])]
-            chosen += [int(i) for i in order if int(i) not in chosen][:each]
-    return new[chosen]
+    for (low, high), woman, origin in product(AGES, (False, True), range(origins.shape[1])):
+        beyond = np.maximum(0, np.maximum(low - age, age - high)) / 10
+        against = np.abs(female - woman) + 2 * (1 - origins[:, origin]) + beyond
+        likely = np.argsort(np.where(free, against, np.inf))[: LIKELY * each]
+        taken = rng.permutation(likely)[:each]
+        free[taken] = False
+        chosen += taken.tolist()
+    return np.array(chosen)
 
 
-def measured(generator: Generator, codes: np.ndarray) -> Faces:
-    """The same numbers as of the shipped ones."""
-    rows = []
-    for code in codes:
-        crop = generator.render(w_space().unwhiten(code)[None], SIZE)[0]
-        face = face_in_crop(crop)
-        if (face.presence or 0) < LEAST_PRESENCE:
-            continue
-        seen = attributes(crop, face)
-        rows.append({
-            "coordinates": code, "looks": looks(crop, face), "age": seen.age, "female": seen.female,
-            "skin": skin_angle(crop, face), "expression": seen.expression,
-            "shade": lower_face_shade(crop, with_forehead(face.mesh)),
-            "embeddings": np.stack(list(embeddings(crop, face, list(RECOGNIZERS)).values())),
-        })  # fmt: skip
-    print(f"{len(rows)} new ones", flush=True)
-    return {name: np.array([row[name] for row in rows], np.float32) for name in rows[0]}
-
-
-def surrounded(generator: Generator, codes: np.ndarray) -> Faces:
-    """AttrNet's labels, and the ring around the face."""
-    rings, labels = [], []
-    for number, code in enumerate(codes):
-        small = generator.render(w_space().unwhiten(code)[None], SMALL)[0]
-        crop = np.asarray(cv2.resize(small, (SIZE, SIZE), interpolation=cv2.INTER_CUBIC), np.uint8)
-        rings.append(ring(crop, with_forehead(face_in_crop(crop).mesh)))
-        labels.append(targets.labels(crop))
-        if number % 200 == 0:
-            print(f"{number} of {len(codes)}", flush=True)
-    return {"ring": np.array(rings, np.float32), "labels": np.array(labels, np.float32)}
-
-
-def suitable(faces: Faces) -> np.ndarray:
+def suitable(faces: Measures) -> np.ndarray:
     """Which faces may stand for others."""
     shown = dict(zip(targets.LABELS, faces["labels"].T, strict=True))
     sure = (faces["female"] > targets.SURE) | (faces["female"] < 1 - targets.SURE)
     upright = np.abs(faces["looks"][:, 0]) < MOST_YAW
-    return (
-        sure
-        & upright
-        & (shown["glasses"] < MOST_SEEN)
-        & (shown["hat"] < MOST_SEEN)
-        & np.isfinite(faces["skin"])
+    glasses = np.abs(shown["glasses"] - 0.5) > 0.5 - UNSURE
+    return np.asarray(sure & upright & glasses & (shown["hat"] < UNSURE) & np.isfinite(faces["skin"]))
+
+
+def pack(faces: Measures) -> None:
+    """Write the pool as it ships."""
+    scale = np.abs(faces["embeddings"]).max(axis=(0, 2))
+    steps = np.rint(faces["embeddings"] / scale[:, None] * targets.EMBEDDING_STEPS)
+    numbers = {name: faces[name].astype(np.float16) for name in ("coordinates", *targets.NUMBERS)}
+    np.savez_compressed(
+        targets.DATA,
+        embeddings=steps.astype(np.int8),
+        embedding_scale=scale,
+        labels=np.rint(faces["labels"] * 255).astype(np.uint8),
+        **numbers,
     )
+    print(f"{len(steps)} targets, {targets.DATA.stat().st_size / 1e6:.1f} MB")
 
 
 if __name__ == "__main__":

@@ -13,10 +13,11 @@ from faceveil.faces import Face, find_faces, pose, with_mesh
 from faceveil.faces.regions import OVAL
 from faceveil.methods import method
 from faceveil.methods.styleid import method as flow
-from faceveil.methods.styleid.blend import Pictured, head_mask, with_hair_of
+from faceveil.methods.styleid.blend import Pictured, head_mask, head_window, multiband, put_in, with_hair_of
 from faceveil.methods.styleid.check import embeddings
 from faceveil.methods.styleid.control import control
 from faceveil.methods.styleid.fit import fitted_mesh, warp, with_forehead
+from faceveil.methods.styleid.harmony import OWN, harmonised
 from faceveil.methods.styleid.layers import read_table, search
 from faceveil.methods.styleid.light import relit
 from faceveil.methods.styleid.looks import face_in_crop, looks
@@ -184,7 +185,9 @@ def test_the_outline_becomes_the_sources_and_the_proportions_do_not():
 
 def test_the_mask_holds_the_face_and_hair_beside_it_but_no_background():
     mesh = with_forehead(control().mesh * 256)
-    nobody, everywhere = (head_mask(mesh, np.full((256, 256), value, np.float32)) for value in (0, 1))
+    nobody, everywhere = (
+        head_mask(head_window(mesh, 256), np.full((256, 256), value, np.float32)) for value in (0, 1)
+    )
     x, y = mesh[[1, 10, 152, 234, 454]].astype(int).T
     assert (nobody[y, x] > 100).all()
     grown = (everywhere > 127) & (nobody < 128)
@@ -202,6 +205,38 @@ def test_hair_takes_the_colour_of_the_sources(portrait):
     out = with_hair_of(Pictured(redder, mesh, person), Pictured(crop, mesh, person))
     gained = (out.astype(float) - crop)[hair].mean(axis=0)
     assert gained[0] > 8 > abs(gained[1])
+
+
+def test_a_pyramid_blends_slow_colours_gradually_and_detail_sharply():
+    rng = RNG(0)
+    new, old = (np.full((256, 256, 3), value, np.uint8) for value in (160, 80))
+    grain = rng.integers(-20, 21, new.shape)
+    mask = np.zeros((256, 256), np.uint8)
+    mask[:, 128:] = 255
+    out = multiband((new + grain).astype(np.uint8), old, mask).astype(float)
+    assert np.abs(out[:, :64] - 80).max() < 3 and np.abs(out[:, 192:] - (new + grain)[:, 192:]).max() < 3
+    columns = out.mean(axis=(0, 2))
+    assert 85 < columns[118] < columns[138] < 155  # the step of colour is spread
+    assert out[:, 112:120].std(axis=0).mean() < 0.35 * out[:, 136:144].std(axis=0).mean()  # the grain is not
+
+
+def test_a_head_put_into_its_own_picture_changes_nothing(portrait):
+    crop = portrait[::2, ::2].copy()
+    picture = Pictured(crop, with_forehead(face_in_crop(crop).mesh), person_mask(crop))
+    out, mask = put_in(picture, picture)
+    assert np.abs(out.astype(int) - crop).max() <= 1
+    assert mask[128, 128] == 255 and mask[0, 0] == 0
+
+
+def test_harmony_takes_features_from_the_target_and_hair_from_the_source(portrait):
+    crop = portrait[::2, ::2].copy()
+    mesh = with_forehead(face_in_crop(crop).mesh)
+    target = as_wplus(pool().w[:1])[0]
+    code = harmonised(crop, mesh, generator().render(target[None], 128)[0], target)
+    assert np.array_equal(code[OWN], target[OWN])
+    hair = (person_mask(crop) > 0.9) & (np.arange(256)[:, None] < mesh[10, 1])
+    new, own = (generator().render(one[None], 256)[0][hair].mean(axis=0) for one in (code, target))
+    assert np.abs(new - crop[hair].mean(axis=0)).mean() < 0.7 * np.abs(own - crop[hair].mean(axis=0)).mean()
 
 
 def test_of_the_first_few_targets_the_most_promising_is_tried_first(portrait):

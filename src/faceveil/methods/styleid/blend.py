@@ -46,20 +46,23 @@ def head_window(mesh: Floats, side: int) -> Weights:
     return _ramp(1.0 - beyond / (HAIR_REACH + lower * (JAW_REACH - HAIR_REACH)))
 
 
+def head_mask(window: Weights, person: Weights) -> Mask:
+    """0 to 255: the face, and around it what of the new picture is person, with a few pixels to spare."""
+    size = 2 * SPILL + 1
+    reach = cv2.GaussianBlur(cv2.dilate(person, np.ones((size, size), np.uint8)), (0, 0), SPILL / 2)
+    return np.rint(255 * np.maximum(np.clip(4 * window, 0, 1) * reach, window >= 1)).astype(np.uint8)
+
+
 def put_in(new: Pictured, source: Pictured) -> tuple[Image, Mask]:
     """The source's crop with the new head in it, and the mask of what changed.
 
     Around the face only what of the new picture is person comes along, not what is behind it.
     """
     window = head_window(source.mesh, source.crop.shape[0])
-    matte = np.maximum(new.person, (window >= 1).astype(np.float32))
-    ahead = np.rint(source.crop + matte[..., None] * (new.crop.astype(np.float32) - source.crop)).astype(
-        np.uint8
-    )
+    matte = np.maximum(new.person, (window >= 1).astype(np.float32))[..., None]
+    ahead = np.rint(source.crop + matte * (new.crop.astype(np.float32) - source.crop)).astype(np.uint8)
     met = multiband(ahead, source.crop, np.rint(255 * window).astype(np.uint8))
-    reach = cv2.dilate(matte, np.ones((2 * SPILL + 1, 2 * SPILL + 1), np.uint8))
-    mask = np.clip(4 * window, 0, 1) * cv2.GaussianBlur(reach, (0, 0), SPILL / 2)
-    return met, np.rint(255 * np.maximum(mask, window >= 1)).astype(np.uint8)
+    return met, head_mask(window, new.person)
 
 
 def with_hair_of(source: Pictured, new: Pictured) -> Image:

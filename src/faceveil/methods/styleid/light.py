@@ -10,6 +10,7 @@ from faceveil.faces.regions import LEFT_BROW, LEFT_EYE, LIPS, OVAL, RIGHT_BROW, 
 WORK = 64  # px: slow colour needs no more
 REACH = 0.07  # of the crop's side: what varies slower than this is light
 CHEEKS = ([50, 101, 36, 205], [280, 330, 266, 425])
+MOST_SHIFT = 12.0  # of Lab, by which the cheeks' colour is corrected at last
 Weights = NDArray[np.float32]
 
 
@@ -26,6 +27,8 @@ def relit(target: Image, target_mesh: Floats, source: Image, source_mesh: Floats
     lab = _lab(target)
     lab[..., 0] = np.clip((lab[..., 0] + 8) * whole[..., 0] - 8, 0, 100)
     lab[..., 1:] += whole[..., 1:]
+    lab += np.clip(_cheeks(_lab(source), source_mesh) - _cheeks(lab, target_mesh), -MOST_SHIFT, MOST_SHIFT)
+    lab[..., 0] = np.clip(lab[..., 0], 0, 100)
     rgb = cv2.cvtColor(lab, cv2.COLOR_LAB2RGB)
     return np.rint(np.clip(rgb, 0, 1) * 255).astype(np.uint8)
 
@@ -56,16 +59,26 @@ def _skin_weight(lab: Weights, mesh: Floats) -> Weights:
 
 
 def _likeness(lab: Weights, mesh: Floats) -> Weights:
-    sample = np.zeros(lab.shape[:2], np.uint8)
-    for cheek in CHEEKS:
-        cv2.fillConvexPoly(sample, cv2.convexHull(_pixels(mesh[cheek])), 1)
-    colours = lab[sample > 0]
+    colours = _on_cheeks(lab, mesh)
     if len(colours) < 4:
         return np.ones(lab.shape[:2], np.float32)
     spread = np.cov(colours.T) + np.diag([150.0, 10.0, 12.0])  # light varies more over a face than hue
     off = lab - np.median(colours, axis=0)
     squared = np.einsum("...i,ij,...j", off, np.linalg.inv(spread), off)
     return np.asarray(1 / (1 + np.exp(np.clip(1.5 * (squared - 6), -30, 30))), np.float32)
+
+
+def _cheeks(lab: Weights, mesh: Floats) -> Weights:
+    """Their middle colour; that of the whole crop where they lie outside."""
+    colours = _on_cheeks(lab, mesh)
+    return np.asarray(np.median(colours if len(colours) else lab.reshape(-1, 3), axis=0), np.float32)
+
+
+def _on_cheeks(lab: Weights, mesh: Floats) -> Weights:
+    sample = np.zeros(lab.shape[:2], np.uint8)
+    for cheek in CHEEKS:
+        cv2.fillConvexPoly(sample, cv2.convexHull(_pixels(mesh[cheek])), 1)
+    return np.asarray(lab[sample > 0], np.float32)
 
 
 def _lab(crop: Image) -> Weights:

@@ -12,7 +12,6 @@ from faceveil.faces.attributes import Attributes, attributes, skin_angle
 from faceveil.faces.face import Floats, Image
 from faceveil.faces.mesh import SURE
 from faceveil.faces.regions import Mask
-from faceveil.methods.styleid.around import ring
 from faceveil.methods.styleid.blend import Pictured, put_in, with_hair_of
 from faceveil.methods.styleid.check import embeddings, margins
 from faceveil.methods.styleid.control import control
@@ -93,7 +92,7 @@ def look_at(image: Image, face: Face, recognizers: tuple[str, ...]) -> Source | 
     crop, mesh = alignment.crop(part), with_forehead(alignment.points_to_crop(face.mesh[:, :2]))
     person = Person(
         looks(part, face), seen.age, seen.female, skin_angle(part, face), seen.expression,
-        lower_face_shade(crop, mesh), labels(crop), ring(crop, mesh),
+        lower_face_shade(crop, mesh), labels(crop),
     )  # fmt: skip
     return Source(part, face, alignment, crop, mesh, person, embeddings(part, face, recognizers), corner)
 

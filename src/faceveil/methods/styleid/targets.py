@@ -1,6 +1,6 @@
 """Targets: a shipped pool of generated faces of nobody, measured, from which each source gets one that suits it.
 
-`training/targets.py` draws, measures and filters them, `training/pool.py` adds rare ones.
+`training/pool.py` draws, measures and filters them: as many of each gender, age and origin.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,6 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from faceveil.methods.styleid.around import PERSON, Ring
 from faceveil.methods.styleid.looks import HAPPY
 from faceveil.models.attrnet import INPUT_SIZE, AttrNet
 from faceveil.models.mobilestylegan import Floats
@@ -21,19 +20,21 @@ from faceveil.models.wspace import w_space
 DATA = Path(__file__).with_name("data") / "targets.npz"
 NUMBERS = ("looks", "age", "female", "skin", "expression", "shade")
 ORIGINS = ("ethnicity White", "ethnicity Black", "ethnicity Asian", "ethnicity Indian")
-LABELS = (  # of AttrNet's, what is kept of each face
+LABELS = (
     *ORIGINS,
-    *("glasses", "facial hair", "long hair", "bangs", "hat", "bald", "black hair", "blond hair", "grey hair"),
-)
+    "glasses",
+    "facial hair",
+    "bald",
+    "grey hair",
+    "hat",
+)  # of AttrNet's, what is kept of each face
 EMBEDDING_STEPS = 127.0  # embeddings are stored as bytes of the largest value
 
 SURE = 0.85  # of a target's gender, so that no later step can tip it
 # What one unit of unlikeness is: looks in the order of looks.NAMES, which can be moved, and what can less.
 LOOKS_UNIT = np.array([10.0, 8.0, 0.07, 0.07, 0.025, 0.015, 0.07, 0.07])
 AGE_UNIT, SKIN_UNIT, EXPRESSION_UNIT, SHADE_UNIT = 3.0, 6.0, 0.25, 0.1
-LABEL_UNIT = np.array([0.1] * 4 + [0.5, 0.4, 0.4, 0.4, 0.5, 0.3, 0.4, 0.4, 0.4])  # of LABELS
-HAIR_UNIT, SHAPE_UNIT = 8.0, 0.4  # of the ring: Lab of hair, and the share of it that is person
-UPPER = np.array([0, 1, 2, 3, 4, 5, 13, 14, 15, 16, 17])  # of the ring: above the cheeks
+LABEL_UNIT = np.array([0.15] * 4 + [0.2, 0.4, 0.3, 0.4, np.inf])  # of LABELS; no target wears a hat
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +48,6 @@ class Person:
     expression: NDArray[np.float32]  # 7 probabilities
     shade: float  # of the lower face: beards
     labels: NDArray[np.float32]  # probabilities of LABELS
-    ring: Ring  # hair and background around the face
 
     @property
     def traits(self) -> NDArray[np.float64]:
@@ -67,7 +67,6 @@ class Pool:
     expression: NDArray[np.float64]  # N × 7
     shade: NDArray[np.float64]
     labels: NDArray[np.float64]  # N × LABELS
-    ring: NDArray[np.float64]  # N × 18 × 4
     embeddings: dict[str, Floats]  # recogniser id → N × 128
 
     def __len__(self) -> int:
@@ -89,20 +88,11 @@ class Pool:
         total += ((self.shade - source.shade) / SHADE_UNIT) ** 2
         total += ((self.expression - source.expression) ** 2).sum(axis=1) / EXPRESSION_UNIT**2
         total += (((self.labels - source.labels) / LABEL_UNIT) ** 2).sum(axis=1)
-        total += self._other_hair(source.ring)
         if not np.isnan(source.skin):
             total += ((self.skin - source.skin) / SKIN_UNIT) ** 2
         same = self.female > SURE if source.female > 0.5 else self.female < 1 - SURE
         total[~same] = np.inf
         return np.asarray(total)
-
-    def _other_hair(self, ring: Ring) -> NDArray[np.float64]:
-        """How much colours differ where both rings show a person, and where only one of them does."""
-        mine, theirs = self.ring[:, UPPER], ring[UPPER]
-        person = [np.clip(one[..., PERSON] / 100, 0, 1) for one in (mine, theirs)]
-        colour = ((mine[..., :PERSON] - theirs[..., :PERSON]) ** 2).sum(axis=-1) / HAIR_UNIT**2
-        shape = ((person[0] - person[1]) / SHAPE_UNIT) ** 2
-        return np.asarray((colour * np.minimum(*person) + shape).mean(axis=1))
 
     def distances(self, name: str, embedding: Floats) -> NDArray[np.float32]:
         """Of each target to an embedding, by the recogniser of that id."""
@@ -133,7 +123,7 @@ def pool() -> Pool:
             name: np.asarray(steps[:, number] * (scales[number] / EMBEDDING_STEPS), np.float32)
             for number, name in enumerate(RECOGNIZERS)
         }
-        numbers = {name: stored[name].astype(np.float64) for name in (*NUMBERS, "ring")}
+        numbers = {name: stored[name].astype(np.float64) for name in NUMBERS}
         return Pool(
             w=w_space().unwhiten(stored["coordinates"].astype(np.float32)),
             labels=stored["labels"] / 255.0,
