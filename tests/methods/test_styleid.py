@@ -17,7 +17,7 @@ from faceveil.methods.styleid.blend import Pictured, head_mask, head_window, mul
 from faceveil.methods.styleid.check import embeddings
 from faceveil.methods.styleid.control import control
 from faceveil.methods.styleid.fit import fitted_mesh, warp, with_forehead
-from faceveil.methods.styleid.harmony import OWN, harmonised
+from faceveil.methods.styleid.harmony import FEATURES, harmonised
 from faceveil.methods.styleid.layers import read_table, search
 from faceveil.methods.styleid.light import relit
 from faceveil.methods.styleid.looks import face_in_crop, looks
@@ -232,8 +232,9 @@ def test_harmony_takes_features_from_the_target_and_hair_from_the_source(portrai
     crop = portrait[::2, ::2].copy()
     mesh = with_forehead(face_in_crop(crop).mesh)
     target = as_wplus(pool().w[:1])[0]
-    code = harmonised(crop, mesh, generator().render(target[None], 128)[0], target)
-    assert np.array_equal(code[OWN], target[OWN])
+    face = generator().render(target[None], 128)[0]
+    code = harmonised(crop, mesh, face, with_forehead(face_in_crop(face).mesh), target)
+    assert np.array_equal(code[FEATURES], target[FEATURES])
     hair = (person_mask(crop) > 0.9) & (np.arange(256)[:, None] < mesh[10, 1])
     new, own = (generator().render(one[None], 256)[0][hair].mean(axis=0) for one in (code, target))
     assert np.abs(new - crop[hair].mean(axis=0)).mean() < 0.7 * np.abs(own - crop[hair].mean(axis=0)).mean()

@@ -34,15 +34,18 @@ class Pictured:
     person: Weights  # how surely each pixel shows a person
 
 
-def head_window(mesh: Floats, side: int) -> Weights:
-    """1 over the source's face, falling to 0 where the new head may no longer reach; `mesh` is with forehead."""
+def head_window(mesh: Floats, side: int, covered: bool = False) -> Weights:
+    """1 over the source's face, falling to 0 where the new head may no longer reach: short before a hat or scarf.
+
+    `mesh` is the source's, with forehead.
+    """
     outline = mesh[FACE_OUTLINE]
     face = np.zeros((side, side), np.uint8)
     cv2.fillPoly(face, [np.rint((outline - 0.5) * 16).astype(np.int32)], 255, lineType=cv2.LINE_AA, shift=4)
     half = np.linalg.norm(outline[9] - outline[27]) / 2  # the cheeks
     outside = (face < 128).astype(np.uint8)
     beyond = np.asarray(cv2.distanceTransform(outside, cv2.DIST_L2, 5), np.float32) / max(float(half), 1.0)
-    lower = _ramp((_depth(mesh, side) - CHEEK) / (JAW - CHEEK))
+    lower = 1.0 if covered else _ramp((_depth(mesh, side) - CHEEK) / (JAW - CHEEK))
     return _ramp(1.0 - beyond / (HAIR_REACH + lower * (JAW_REACH - HAIR_REACH)))
 
 
@@ -50,15 +53,16 @@ def head_mask(window: Weights, person: Weights) -> Mask:
     """0 to 255: the face, and around it what of the new picture is person, with a few pixels to spare."""
     size = 2 * SPILL + 1
     reach = cv2.GaussianBlur(cv2.dilate(person, np.ones((size, size), np.uint8)), (0, 0), SPILL / 2)
-    return np.rint(255 * np.maximum(np.clip(4 * window, 0, 1) * reach, window >= 1)).astype(np.uint8)
+    share = np.maximum(np.clip(4 * window, 0, 1) * reach, window >= 1)
+    return np.asarray(np.rint(255 * share), np.uint8)
 
 
-def put_in(new: Pictured, source: Pictured) -> tuple[Image, Mask]:
+def put_in(new: Pictured, source: Pictured, covered: bool = False) -> tuple[Image, Mask]:
     """The source's crop with the new head in it, and the mask of what changed.
 
     Around the face only what of the new picture is person comes along, not what is behind it.
     """
-    window = head_window(source.mesh, source.crop.shape[0])
+    window = head_window(source.mesh, source.crop.shape[0], covered)
     matte = np.maximum(new.person, (window >= 1).astype(np.float32))[..., None]
     ahead = np.rint(source.crop + matte * (new.crop.astype(np.float32) - source.crop)).astype(np.uint8)
     met = multiband(ahead, source.crop, np.rint(255 * window).astype(np.uint8))
@@ -83,13 +87,14 @@ def with_hair_of(source: Pictured, new: Pictured) -> Image:
 
 def multiband(new: Image, old: Image, mask: Mask, levels: int = LEVELS) -> Image:
     """`new` where the mask is set, else `old`: slow colours meet gradually, detail sharply (Burt, Adelson 1983)."""
-    weight = cv2.GaussianBlur((mask > 127).astype(np.float32), (0, 0), 1.0)
-    gaps = _halved(new.astype(np.float32) - old, levels)
+    weight = np.asarray(cv2.GaussianBlur((mask > 127).astype(np.float32), (0, 0), 1.0), np.float32)
+    gaps = _halved(np.asarray(new.astype(np.float32) - old, np.float32), levels)
     shares = [one[..., None] for one in _halved(weight, levels)]
-    change = shares[-1] * gaps[-1]
+    change: Weights = shares[-1] * gaps[-1]
     for gap, coarse, share in reversed(list(zip(gaps[:-1], gaps[1:], shares[:-1], strict=True))):
         size = gap.shape[1::-1]
-        change = cv2.pyrUp(change, dstsize=size) + share * (gap - cv2.pyrUp(coarse, dstsize=size))
+        detail = gap - cv2.pyrUp(coarse, dstsize=size)
+        change = np.asarray(cv2.pyrUp(change, dstsize=size) + share * detail, np.float32)
     return np.asarray(np.rint(np.clip(old + change, 0, 255)), np.uint8)
 
 

@@ -65,6 +65,8 @@ class Sketch:
     """A target moved towards the source, as a small render shows it."""
 
     wplus: Vector
+    crop: Image
+    mesh: Floats  # with forehead, in the crop
     traits: NDArray[np.float64]  # of looks.TRAITS
     cost: float  # how little it promises
 
@@ -131,20 +133,20 @@ def sketch(source: Source, target: int, push: float = PUSH) -> Sketch:
         small = generator().render(wplus[None], SKETCH)[0]
         crop = np.asarray(cv2.resize(small, (PREVIEW, PREVIEW), interpolation=cv2.INTER_CUBIC), np.uint8)
         face = face_in_crop(crop)
+        assert face.mesh is not None
         seen = attributes(crop, face)
         traits = np.append(looks(crop, face), [seen.age, float(seen.expression[HAPPY])])
         cost = _cost(source, seen, embeddings(crop, face, list(source.embeddings)))
-        source.sketches[target, push] = Sketch(wplus, traits, cost)
+        source.sketches[target, push] = Sketch(wplus, crop, with_forehead(face.mesh), traits, cost)
     return source.sketches[target, push]
 
 
 def moved_render(source: Source, target: int, push: float = PUSH) -> Image:
-    """The target in the source's pose, expression and age: the sketch corrected by what it was off."""
+    """The target in the source's pose, expression, age and surroundings: the sketch corrected by what it was off."""
     first = sketch(source, target, push)
     off = SHARE * (source.person.traits - first.traits)
     wplus = control().moved(first.wplus, CORRECTION * off, SECOND)
-    face = np.asarray(generator().render(wplus[None], PREVIEW)[0])
-    wplus = harmonised(source.crop, source.mesh, face, wplus)
+    wplus = harmonised(source.crop, source.mesh, first.crop, first.mesh, wplus)
     return np.asarray(generator().render(wplus[None], source.alignment.size)[0])
 
 
@@ -169,7 +171,7 @@ def fitted(source: Source, crop: Image) -> Fitted:
     person = np.asarray(laid[..., 3] / 255, np.float32)
     old = Pictured(source.crop, source.mesh, person_mask(source.crop))
     lit = with_hair_of(old, Pictured(lit, onto, person))
-    return Fitted(*put_in(Pictured(lit, onto, person), old), onto)
+    return Fitted(*put_in(Pictured(lit, onto, person), old, source.person.covered), onto)
 
 
 def _as_bytes(share: Weights) -> Mask:

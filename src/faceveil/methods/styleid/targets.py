@@ -50,6 +50,11 @@ class Person:
     labels: NDArray[np.float32]  # probabilities of LABELS
 
     @property
+    def covered(self) -> bool:
+        """By a hat or a scarf, as AttrNet sees it."""
+        return bool(self.labels[LABELS.index("hat")] > 0.5)
+
+    @property
     def traits(self) -> NDArray[np.float64]:
         """In the order of looks.TRAITS."""
         return np.append(self.looks, [self.age, float(self.expression[HAPPY])])
