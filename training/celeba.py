@@ -102,8 +102,8 @@ def batches(
 
 def make_network(trunk: str, outputs: int, start: Path | None = None) -> AttrNet:
     """The network before training."""
-    if trunk == "mobilenetv2":
-        return AttrNet.with_pretrained_trunk(outputs)
+    if trunk != "resnet50":
+        return AttrNet.with_pretrained_trunk(outputs, trunk)
     network = AttrNet(outputs, trunk)
     if start is not None:
         stored = {name: torch.from_numpy(array.copy()) for name, array in read_torch(start).items()}
