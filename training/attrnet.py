@@ -138,7 +138,7 @@ def read_faces(path: Path) -> Faces:
 
 
 def features(network: AttrNet, images: Images, cache: Path) -> Floats:
-    """What the untrained network's head would read, in OpenVINO, where it takes a fifth of the time; kept in a file."""
+    """What the untrained network's head would read, in OpenVINO, which is quicker; kept in a file."""
     if not cache.exists():
         weights = {name: value.numpy() for name, value in network.state_dict().items()}
         read = Network(build_feature_graph(network.trunk_name, weights))
@@ -156,11 +156,10 @@ def untaught() -> AttrNet:
 
 
 def teach(network: AttrNet, parts: dict[str, Faces], known: dict[str, Floats]) -> None:
-    """Set the network's head to logistic regressions on its features."""
+    """Set the network's head to logistic regressions; once there are moved faces, only of the labels they show."""
     axes = Axes.of(np.concatenate([known[name][::3] for name in ("photos", "utkface", "generated")]))
     codes = {name: axes.codes(table) for name, table in known.items()}
-    weight = np.zeros((len(OUTPUTS), len(axes.mean)), np.float32)
-    bias = np.zeros(len(OUTPUTS), np.float32)
+    weight, bias = (value.detach().numpy().copy() for value in network.head[0].parameters())
 
     def fit(columns: list[int], *sources: str) -> None:
         given = [name for name in sources if name in parts]
@@ -173,10 +172,11 @@ def teach(network: AttrNet, parts: dict[str, Faces], known: dict[str, Floats]) -
         label = OUTPUTS[columns[0]].label
         print(f"{label}: {rows.sum()} faces, cost {head.cost}, emphasis {head.emphasis}", flush=True)
 
-    for columns in (GROUPS["ethnicity"], [COLUMN["female"]], GROUPS["age"]):
-        fit(columns, "utkface", "degraded")
-    fit(GROUPS["hair"], "hand", "degraded", "found")
-    for label in YES_OR_NO:
+    if "moved" not in parts:
+        for columns in (GROUPS["ethnicity"], [COLUMN["female"]], GROUPS["age"]):
+            fit(columns, "utkface", "degraded")
+        fit(GROUPS["hair"], "hand", "degraded", "found")
+    for label in MOVED if "moved" in parts else YES_OR_NO:
         by_networks = label in ("smiling", "mouth open")  # which label thousands of faces
         fit(
             [COLUMN[label]],
@@ -192,9 +192,9 @@ def teach(network: AttrNet, parts: dict[str, Faces], known: dict[str, Floats]) -
         network.head[0].bias.copy_(torch.from_numpy(bias))
 
 
-def linear_heads(parts: dict[str, Faces], run: Path, name: str) -> AttrNet:
+def linear_heads(parts: dict[str, Faces], run: Path, name: str, start: AttrNet | None = None) -> AttrNet:
     """The frozen trunk with its linear heads, from its file if it was made before."""
-    network = untaught()
+    network = untaught() if start is None else deepcopy(start)
     if (path := run / f"{name}.npz").exists():
         network.load(path)
         return network
@@ -323,7 +323,7 @@ def main() -> None:
         )
         np.savez(stored, images=new.images, targets=new.targets, photos=new.photos)
     parts["moved"] = read_faces(stored)
-    network = linear_heads(parts, options.run, "start")
+    network = linear_heads(parts, options.run, "start", network)
     for name, table in logits.items():
         parts[name] = with_opinions(parts[name], table)
     trained = train(network, parts, options.minutes, options.run / "attrnet.npz")
