@@ -7,6 +7,8 @@ Age, gender and ethnicity: 1,000 photos of UTKFace held out by hash, with UTKFac
 faces and 300 people of LFW held out by hash, labelled by eye from contact sheets (`attributes_labels.csv`; a
 face is named by the SHA-256 of `set/file name`, and left out of a label where it was not clear).
 
+And, without labels: how often two photos of one person get the same answer (LFW's held-out people).
+
 `--ship FILE` writes the network with `offered` set for the labels that hold.
 """
 
@@ -117,6 +119,28 @@ def measure(net: AttrNet, seen: dict[str, np.ndarray]) -> dict[str, dict[str, fl
     return table
 
 
+def two_photos_each(data: Path) -> list[tuple[Path, Path]]:
+    """Two photos of each held-out person of LFW who has as many."""
+    albums: dict[str, list[Path]] = {}
+    for path, face in find_photos(data):
+        if face.set == "lfw" and face.held_out:
+            albums.setdefault(face.person, []).append(path)
+    return [(paths[0], paths[1]) for paths in albums.values() if len(paths) > 1]
+
+
+def agreement(net: AttrNet, pairs: list[tuple[Path, Path]]) -> dict[str, float]:
+    """The share of people about whom both photos say the same, per group and label of who somebody is."""
+    looks = [[look(path) for path in pair] for pair in pairs]
+    both = [[one[0] for one in pair if one is not None] for pair in looks]
+    crops = [np.stack(side) for side in zip(*(pair for pair in both if len(pair) == 2), strict=True)]
+    first, second = (decide(net.read_all(side), net.outputs) for side in crops)
+    same, found = first == second, {"people": float(len(first))}
+    for name in ("ethnicity", "age", "female"):
+        columns = [column for column, o in enumerate(net.outputs) if name in (o.group, o.label)]
+        found[name] = float(same[:, columns].all(axis=1).mean())
+    return found
+
+
 def markdown(table: dict[str, dict[str, float]]) -> str:
     head = [
         "label",
@@ -161,8 +185,11 @@ def main() -> None:
     print(f"{len(seen['crops'])} of {seen['asked']} faces found", flush=True)
     table = measure(AttrNet(options.weights), seen)
     print(markdown(table))
+    same = agreement(AttrNet(options.weights), two_photos_each(data))
+    shares = ", ".join(f"{name} {100 * same[name]:.1f} %" for name in same if name != "people")
+    print(f"\nThe same answer on two photos of one person, {same['people']:.0f} people of LFW: {shares}")
     if options.json:
-        options.json.write_text(json.dumps(table, indent=2) + "\n")
+        options.json.write_text(json.dumps(table | {"agreement": same}, indent=2) + "\n")
     if options.ship:
         ship(options.weights, options.ship, table)
 

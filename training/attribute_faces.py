@@ -34,13 +34,15 @@ HAPPY = EXPRESSIONS.index("happy")
 class Faces:
     images: Images
     targets: Targets
+    photos: NDArray[np.str_]  # which photo each shows: copies of one photo share its name
 
     def __len__(self) -> int:
         return len(self.images)
 
 
 def joined(parts: list[Faces]) -> Faces:
-    return Faces(np.concatenate([p.images for p in parts]), np.concatenate([p.targets for p in parts]))
+    columns = zip(*((part.images, part.targets, part.photos) for part in parts), strict=True)
+    return Faces(*(np.concatenate(column) for column in columns))
 
 
 def shrink(image: Images) -> Images:
@@ -86,12 +88,17 @@ def directions(wplus: Floats, opinions: Floats, ridge: float = 1.0) -> Floats:
 
 
 def moved(
-    wplus: Floats, opinions: Floats, count: int, judge: Callable[[Images], Floats], goal: float = 4.0
+    wplus: Floats,
+    photos: NDArray[np.str_],
+    opinions: Floats,
+    count: int,
+    judge: Callable[[Images], Floats],
+    goal: float = 4.0,
 ) -> Faces:
     """`count` faces per label moved to the other side; kept where `judge` (logits per MOVED label) agrees."""
     steps, generator, space = directions(wplus, opinions), Generator(), w_space()
     basis = space.spread[:COMPONENTS, None] * space.axes[:COMPONENTS]
-    images, targets = [], []
+    images, targets, names = [], [], []
     for column, label in enumerate(MOVED):
         # Half become what they are not, half cease to be what they are; the least sure of them move least.
         order = np.argsort(np.abs(opinions[:, column]))
@@ -109,5 +116,6 @@ def moved(
             if target[COLUMN[label]] == (wanted > 0):
                 images.append(image)
                 targets.append(target)
+                names.append(photos[i])
         print(f"moved along {label}: {len(images)} kept so far", flush=True)
-    return Faces(np.stack(images), np.stack(targets))
+    return Faces(np.stack(images), np.stack(targets), np.array(names))

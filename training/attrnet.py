@@ -3,8 +3,8 @@
 DATA holds utkface/, lfw/ and ffhq/, PAIRS what `training.pairs` and `training.real_faces` made. Three
 stages, each kept in RUN:
 
-1. A teacher: linear heads on ImageNet's MobileNetV2, frozen, from UTKFace's labels, the hand labels and other
-   networks' opinions (teacher.npz).
+1. A teacher: linear heads on ImageNet's MobileNetV2 and the recogniser MobileFaceNet, both frozen, from UTKFace's
+   labels, the hand labels and other networks' opinions (`attribute_heads.py`, teacher.npz).
 2. Generated faces moved along the labels' directions (`attribute_faces.py`, moved.npz), and linear heads that
    have seen them too (start.npz).
 3. AttrNet: starts there and trains its later blocks on everything, degraded as users' photos are, also on what
@@ -22,13 +22,14 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from sklearn.decomposition import PCA
-from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 from torch.nn import functional as F
 
+from faceveil.models.attrnet import WITH_RECOGNISER, build_feature_graph, prepare
+from faceveil.models.runtime import Network
 from faceveil.models.torch.attrnet import AttrNet
 from training.attribute_faces import MOVED, Faces, Floats, Images, as_users_see, joined, looked, moved, shrink
+from training.attribute_heads import Axes, fit_head
 from training.attribute_labels import (
     COLUMN,
     GROUPS,
@@ -45,13 +46,12 @@ from training.attribute_labels import (
 from training.augment import degrade, jitter, relight
 from training.data import to_tensor
 from training.pairs import open_pairs
-from training.real_faces import RealFace
 from training.real_faces import list_faces as find_photos
 
-GENERATED = range(512, 3000)  # of the pairs; the first 512 are held out from everything
+GENERATED = range(512, 3000)  # of the pairs, as far as they are rendered; the first 512 are held out
 FROZEN = 7  # the first blocks of the trunk stay as ImageNet left them
 BATCH = 32
-SHARES = {"utkface": 0.2, "found": 0.3, "hand": 0.1, "photos": 0.2, "generated": 0.1, "moved": 0.1}
+SHARES = {"utkface": 0.45, "found": 0.05, "hand": 0.1, "photos": 0.2, "generated": 0.1, "moved": 0.1}
 SURE = 0.9  # of the teacher, for its opinion to count
 AVERAGE = 0.995
 
@@ -69,18 +69,20 @@ def gather(pairs: Path, run: Path) -> dict[str, Faces]:
         elif r["set"] != "utkface" and not r["held_out"]:
             rows["photos"].append(row)
     images = {name: np.stack([shrink(photos[i]) for i in wanted]) for name, wanted in rows.items()}
-    drawn = open_pairs(pairs)[0][list(GENERATED)]
+    drawn = open_pairs(pairs)[0][rendered(pairs)]
     seen = {
         "photos": looked((photos[i] for i in rows["photos"]), run / "looked-photos.npy"),
         "generated": looked(drawn, run / "looked-generated.npy"),
     }
-    utkface = Faces(images["utkface"], np.stack([of_utkface(records[i]["name"]) for i in rows["utkface"]]))
+    names = {
+        name: np.array([face_id(records[i]["set"], records[i]["name"]) for i in wanted])
+        for name, wanted in rows.items()
+    }
+    known = np.stack([of_utkface(records[i]["name"]) for i in rows["utkface"]])
+    utkface = Faces(images["utkface"], known, names["utkface"])
     others = {
-        "photos": (
-            images["photos"],
-            [face_id(records[i]["set"], records[i]["name"]) for i in rows["photos"]],
-        ),
-        "generated": (drawn, [face_id("generated", str(i)) for i in GENERATED]),
+        "photos": (images["photos"], names["photos"]),
+        "generated": (drawn, np.array([face_id("generated", str(i)) for i in rendered(pairs)])),
     }
     parts, by_hand = {"utkface": utkface}, []
     for name, (pictures, ids) in others.items():
@@ -88,17 +90,26 @@ def gather(pairs: Path, run: Path) -> dict[str, Faces]:
         labelled = [i for i, face in enumerate(ids) if face in hand]
         for i in labelled:
             targets[i] = np.where(np.isnan(hand[ids[i]]), targets[i], hand[ids[i]])
-        parts[name] = Faces(pictures, targets)
-        by_hand.append(Faces(pictures[labelled], targets[labelled]))
+        parts[name] = Faces(pictures, targets, ids)
+        by_hand.append(Faces(pictures[labelled], targets[labelled], ids[labelled]))
     parts["hand"] = joined(by_hand)
-    return parts | {"degraded": degraded(parts["hand"], utkface)}
+    return parts | {"degraded": degraded(joined([parts["hand"], every_other(utkface)]))}
 
 
-def degraded(hand: Faces, utkface: Faces) -> Faces:
-    """Faces once more as users' photos are: blurred, noisy, compressed, in another light."""
+def rendered(pairs: Path) -> list[int]:
+    """The generated faces that may be trained on."""
+    done = open_pairs(pairs)[2]
+    return [i for i in GENERATED if i < len(done) and done[i]]
+
+
+def degraded(clean: Faces) -> Faces:
+    """Faces once more as users' photos are: small, blurred, noisy, compressed, in another light."""
     rng = np.random.default_rng(6)
-    clean = joined([hand, Faces(utkface.images[::3], utkface.targets[::3])])
     return replace(clean, images=np.stack([spoilt(image, rng) for image in clean.images]))
+
+
+def every_other(faces: Faces) -> Faces:
+    return Faces(faces.images[::2], faces.targets[::2], faces.photos[::2])
 
 
 def spoilt(image: Images, rng: np.random.Generator) -> Images:
@@ -106,91 +117,84 @@ def spoilt(image: Images, rng: np.random.Generator) -> Images:
     return degrade(relight(image, rng, 0.6), rng, occlusion=0.05)
 
 
-def to_be_found(
-    photos: list[tuple[Path, RealFace]], hand: dict[str, Targets], apart: set[str]
-) -> list[tuple[Path, Targets]]:
-    """The hand-labelled photos, and a third of UTKFace's that are not held out."""
-    labelled = [
-        (path, hand.get(face_id(face.set, face.name))) for path, face in photos if face.set != "utkface"
-    ]
-    names = [
-        (path, of_utkface(face.name))
-        for path, face in photos
-        if face.set == "utkface" and face.name not in apart
-    ]
-    whole = [(path, target) for path, target in names if target is not None]
-    return [(path, target) for path, target in labelled if target is not None] + whole[::3]
-
-
 def found(data: Path, cache: Path) -> Faces:
-    """Photos once more as the program itself finds and aligns them, which differs a little from PAIRS' crops:
-    its points come from the mesh, and beyond a photo's border it mirrors. Heads that had not seen this lost up
-    to 16 points of accuracy on UTKFace's tight photos."""
+    """FFHQ's labelled photos once more as the program itself finds and aligns them; PAIRS has them as FFHQ does."""
     if not cache.exists():
-        photos = list(find_photos(data))
-        apart = utkface_held_out(face.name for _, face in photos if face.set == "utkface")
-        jobs = to_be_found(photos, read_labels(TRAINING_LABELS), apart)
-        seen = [(image, target) for path, target in jobs if (image := as_users_see(path)) is not None]
-        images, targets = (np.stack(column) for column in zip(*seen, strict=True))
-        np.savez(cache, images=images, targets=targets)
-    with np.load(cache) as stored:
-        return Faces(stored["images"], stored["targets"])
+        hand = read_labels(TRAINING_LABELS)
+        ids = {path: face_id(face.set, face.name) for path, face in find_photos(data) if face.set == "ffhq"}
+        seen = [
+            (image, hand[name], name)
+            for path, name in ids.items()
+            if name in hand and (image := as_users_see(path)) is not None
+        ]
+        images, targets, names = (np.stack(column) for column in zip(*seen, strict=True))
+        np.savez(cache, images=images, targets=targets, photos=names)
+    return read_faces(cache)
 
 
-@torch.no_grad()
+def read_faces(path: Path) -> Faces:
+    with np.load(path) as stored:
+        return Faces(stored["images"], stored["targets"], stored["photos"])
+
+
 def features(network: AttrNet, images: Images, cache: Path) -> Floats:
-    """What the untrained network's head would read, kept in a file."""
+    """What the untrained network's head would read, in OpenVINO, which is quicker; kept in a file."""
     if not cache.exists():
-        parts = [network.features(to_tensor(list(images[i : i + 64]))) for i in range(0, len(images), 64)]
-        np.save(cache, torch.cat(parts).numpy().astype(np.float16))
+        weights = {name: value.numpy() for name, value in network.state_dict().items()}
+        read = Network(build_feature_graph(network.trunk_name, weights))
+        np.save(cache, np.concatenate([read(prepare(image))[0] for image in images]).astype(np.float16))
     return np.load(cache).astype(np.float32)
 
 
 def known_features(parts: dict[str, Faces], run: Path) -> dict[str, Floats]:
-    network = AttrNet.with_pretrained_trunk(len(OUTPUTS)).eval()
+    network = untaught()
     return {n: features(network, faces.images, run / f"features-{n}.npy") for n, faces in parts.items()}
 
 
-def teach(network: AttrNet, parts: dict[str, Faces], known: dict[str, Floats]) -> None:
-    """Set the network's head to logistic regressions on the principal axes of its features."""
-    sample = np.concatenate([known[name][::3] for name in ("photos", "utkface", "generated")])
-    mean, scale = sample.mean(axis=0), sample.std(axis=0) + 0.05
-    axes = PCA(600, svd_solver="randomized", iterated_power=2, random_state=0).fit((sample - mean) / scale)
-    size = 10 / np.sqrt(axes.explained_variance_[0])
-    codes = {name: axes.transform((table - mean) / scale) * size for name, table in known.items()}
-    weight = np.zeros((len(OUTPUTS), len(mean)), np.float32)
-    bias = np.zeros(len(OUTPUTS), np.float32)
+def untaught() -> AttrNet:
+    return AttrNet.with_pretrained_trunk(len(OUTPUTS), WITH_RECOGNISER).eval()
 
-    def fit(columns: list[int], sources: tuple[str, ...], cost: float) -> None:
+
+def teach(network: AttrNet, parts: dict[str, Faces], known: dict[str, Floats]) -> None:
+    """Set the network's head to logistic regressions; once there are moved faces, only of the labels they show."""
+    axes = Axes.of(np.concatenate([known[name][::3] for name in ("photos", "utkface", "generated")]))
+    codes = {name: axes.codes(table) for name, table in known.items()}
+    weight, bias = (value.detach().numpy().copy() for value in network.head[0].parameters())
+
+    def fit(columns: list[int], *sources: str) -> None:
         given = [name for name in sources if name in parts]
         targets = np.concatenate([parts[name].targets[:, columns] for name in given])
+        photos = np.concatenate([parts[name].photos for name in given])
         rows = ~np.isnan(targets[:, 0])
         classes = targets[rows].argmax(axis=1) if len(columns) > 1 else targets[rows, 0].astype(int)
-        seen = np.concatenate([codes[name] for name in given])[rows]
-        found = LogisticRegression(C=cost, max_iter=2000).fit(seen, classes)
-        back = found.coef_ @ axes.components_ * size
-        weight[columns] = back
-        bias[columns] = found.intercept_ - back @ axes.mean_
-        print(f"taught {OUTPUTS[columns[0]].label}: {rows.sum()} faces", flush=True)
+        head = fit_head(axes, np.concatenate([codes[name] for name in given])[rows], classes, photos[rows])
+        weight[columns], bias[columns] = axes.on_features(head.slopes), head.intercept
+        label = OUTPUTS[columns[0]].label
+        print(f"{label}: {rows.sum()} faces, cost {head.cost}, emphasis {head.emphasis}", flush=True)
 
-    for columns in (GROUPS["age"], GROUPS["ethnicity"], [COLUMN["female"]]):
-        fit(columns, ("utkface", "degraded", "found"), 0.003)
-    fit(GROUPS["hair"], ("hand", "degraded", "found"), 0.01)
-    for label in ("smiling", "mouth open"):  # where other networks label thousands of faces
-        fit([COLUMN[label]], ("photos", "generated", "moved", "degraded", "found"), 0.01)
-    for label in YES_OR_NO:
-        if label not in ("smiling", "mouth open"):
-            fit([COLUMN[label]], ("hand", "moved", "degraded", "found"), 0.3)  # by cross-validation
+    if "moved" not in parts:
+        for columns in (GROUPS["ethnicity"], [COLUMN["female"]], GROUPS["age"]):
+            fit(columns, "utkface", "degraded")
+        fit(GROUPS["hair"], "hand", "degraded", "found")
+    for label in MOVED if "moved" in parts else YES_OR_NO:
+        by_networks = label in ("smiling", "mouth open")  # which label thousands of faces
+        fit(
+            [COLUMN[label]],
+            *(("photos", "generated") if by_networks else ("hand",)),
+            "moved",
+            "degraded",
+            "found",
+        )
     with torch.no_grad():
-        network.feature_mean.copy_(torch.from_numpy(mean))
-        network.feature_scale.copy_(torch.from_numpy(scale))
+        network.feature_mean.copy_(torch.from_numpy(axes.mean))
+        network.feature_scale.copy_(torch.from_numpy(axes.scale))
         network.head[0].weight.copy_(torch.from_numpy(weight))
         network.head[0].bias.copy_(torch.from_numpy(bias))
 
 
-def linear_heads(parts: dict[str, Faces], run: Path, name: str) -> AttrNet:
+def linear_heads(parts: dict[str, Faces], run: Path, name: str, start: AttrNet | None = None) -> AttrNet:
     """The frozen trunk with its linear heads, from its file if it was made before."""
-    network = AttrNet.with_pretrained_trunk(len(OUTPUTS)).eval()
+    network = untaught() if start is None else deepcopy(start)
     if (path := run / f"{name}.npz").exists():
         network.load(path)
         return network
@@ -304,17 +308,22 @@ def main() -> None:
     def judge(images: Images) -> Targets:
         return network(to_tensor(list(images))).numpy()
 
-    wplus = open_pairs(options.pairs)[1][list(GENERATED)].astype(np.float32)
+    wplus = open_pairs(options.pairs)[1][rendered(options.pairs)].astype(np.float32)
     known = known_features({name: parts[name] for name in ("photos", "generated")}, options.run)
     logits = {name: opinions(network, table) for name, table in known.items()}
     columns = [COLUMN[label] for label in MOVED]
     stored = options.run / "moved.npz"
     if not stored.exists():
-        new = moved(wplus, logits["generated"][:, columns], options.moved, lambda x: judge(x)[:, columns])
-        np.savez(stored, images=new.images, targets=new.targets)
-    with np.load(stored) as arrays:
-        parts["moved"] = Faces(arrays["images"], arrays["targets"])
-    network = linear_heads(parts, options.run, "start")
+        new = moved(
+            wplus,
+            parts["generated"].photos,
+            logits["generated"][:, columns],
+            options.moved,
+            lambda x: judge(x)[:, columns],
+        )
+        np.savez(stored, images=new.images, targets=new.targets, photos=new.photos)
+    parts["moved"] = read_faces(stored)
+    network = linear_heads(parts, options.run, "start", network)
     for name, table in logits.items():
         parts[name] = with_opinions(parts[name], table)
     trained = train(network, parts, options.minutes, options.run / "attrnet.npz")

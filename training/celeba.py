@@ -7,9 +7,9 @@ CELEBA is the folder in its usual layout:
     list_eval_partition.txt           per photo 0 (train), 1 (validate) or 2 (test); without it all are trained on
 
 `resnet50` is the network of MIKU and StyleID: ResNet-50 with a head of 1024, 1024 and one output per label;
-`mobilenetv2` is AttrNet's own form, a tenth of the size. Both: binary cross-entropy, SGD with momentum 0.9 and
-learning rate 0.01. ResNet-50 starts from chance, or from torchvision's file with --start; MobileNetV2 from
-ImageNet. The result is read by `faceveil attributes --attrnet OUT.npz` and by `AttrNet(path)`.
+`mobilenetv2+mobilefacenet` is AttrNet's own form, a tenth of the size, `mobilenetv2` the same without the
+recogniser. All: binary cross-entropy, SGD with momentum 0.9 and learning rate 0.01. ResNet-50 starts from chance,
+or from torchvision's file with --start; MobileNetV2 from ImageNet; the recogniser stays as it is. The result is read by `faceveil attributes --attrnet OUT.npz` and by `AttrNet(path)`.
 """
 
 import argparse
@@ -102,8 +102,8 @@ def batches(
 
 def make_network(trunk: str, outputs: int, start: Path | None = None) -> AttrNet:
     """The network before training."""
-    if trunk == "mobilenetv2":
-        return AttrNet.with_pretrained_trunk(outputs)
+    if trunk != "resnet50":
+        return AttrNet.with_pretrained_trunk(outputs, trunk)
     network = AttrNet(outputs, trunk)
     if start is not None:
         stored = {name: torch.from_numpy(array.copy()) for name, array in read_torch(start).items()}

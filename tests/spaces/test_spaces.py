@@ -148,7 +148,8 @@ def test_attributes_are_chosen_by_name(made_up_people):
 
 
 def test_only_the_networks_of_chosen_attributes_are_needed():
-    assert space("attribute", names=["hat", "pose"]).cards == ()
+    assert space("attribute", names=["hat", "pose"]).cards == ("mobilefacenet.facesdk",)
+    assert space("attribute", names=["pose"]).cards == ()
     assert space("attribute", names=["gender", "expression happy"]).cards == ("gender.v1", "expression.fer")
 
 

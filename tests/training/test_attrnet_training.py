@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 import torch
 from training.attribute_faces import COMPONENTS, Faces, directions
+from training.attribute_heads import AXES, Axes, fit_head
 from training.attribute_labels import COLUMN, GROUPS, OUTPUTS, choose, from_networks, unknown
 from training.attrnet import loss, with_opinions
 from training.celeba import make_network
 
 from faceveil.errors import UsageError
-from faceveil.models.torch.attrnet import AttrNet
+from faceveil.models.torch.attrnet import MAPS, AttrNet
 from faceveil.models.wspace import w_space
 
 
@@ -22,6 +23,27 @@ def test_a_step_along_a_direction_raises_the_opinion_by_one() -> None:
     assert steps.shape == (3, 2, COMPONENTS)
     raised = steps.reshape(3, -1) @ truth
     assert np.allclose(np.diag(raised), 1, atol=1e-3)
+
+
+def some_axes(recogniser: int) -> Axes:
+    rng = np.random.default_rng(3)
+    mean, scale = rng.standard_normal(MAPS + recogniser), rng.uniform(0.5, 2, MAPS + recogniser)
+    return Axes(np.float32(mean), np.float32(scale), np.float32(rng.standard_normal((AXES, MAPS)) / 80))
+
+
+def test_a_head_on_codes_says_the_same_on_features() -> None:
+    axes, rng = some_axes(5), np.random.default_rng(4)
+    features, slopes = rng.standard_normal((3, MAPS + 5)), rng.standard_normal((2, AXES + 5))
+    scaled = (features - axes.mean) / axes.scale
+    assert np.allclose(axes.codes(features) @ slopes.T, scaled @ axes.on_features(slopes).T, atol=1e-2)
+
+
+def test_a_head_listens_to_the_recogniser_where_only_it_knows() -> None:
+    axes, rng = some_axes(1), np.random.default_rng(5)
+    codes = rng.standard_normal((60, AXES + 1)).astype(np.float32)
+    codes[:, -1] = np.repeat([-3, 3], 30)
+    head = fit_head(axes, codes, np.repeat([0, 1], 30), np.repeat([f"{n}" for n in range(30)], 2))
+    assert head.emphasis > 0 and head.slopes[0, -1] > np.abs(head.slopes[0, :AXES]).max()
 
 
 def test_what_nobody_knows_costs_nothing() -> None:
@@ -48,7 +70,8 @@ def test_the_teacher_speaks_only_where_it_is_sure_and_nobody_else_spoke() -> Non
     logits = np.zeros((3, len(OUTPUTS)), np.float32)
     logits[:, COLUMN["hat"]] = [5.0, 5.0, 1.0]
     logits[1, GROUPS["hair"][2]] = 9.0
-    filled = with_opinions(Faces(np.zeros((3, 1, 1, 3), np.uint8), targets), logits).targets
+    faces = Faces(np.zeros((3, 1, 1, 3), np.uint8), targets, np.array(["a", "b", "c"]))
+    filled = with_opinions(faces, logits).targets
     assert filled[0, COLUMN["hat"]] == 0 and filled[1, COLUMN["hat"]] == 1
     assert np.isnan(filled[2, COLUMN["hat"]])
     assert filled[1, GROUPS["hair"]].tolist() == [0, 0, 1, 0] and np.isnan(filled[2, GROUPS["hair"]]).all()

@@ -28,10 +28,10 @@ from faceveil.spaces.pixel import PixelSpace
 
 GroupMap = Literal["direct", "latent", "attribute"]
 SynthesisMap = Literal["direct", "latent"]
-# The paper's fourteen labels as far as AttrNet has them: no brown hair, one for goatee and no beard, age for young.
+# The paper's fourteen labels as far as AttrNet has them: one for goatee and no beard, age for young.
 PAPERS_LABELS = (
-    "age", "female", "bald", "bangs", "black hair", "blond hair", "grey hair", "facial hair", "glasses", "makeup",
-    "smiling", "hat",
+    "age", "female", "bald", "bangs", "black hair", "brown hair", "blond hair", "grey hair", "facial hair", "glasses",
+    "makeup", "smiling", "hat",
 )  # fmt: skip
 N_S = 9216  # dimensions that Mondrian looks at for each cut, in the paper
 GROUP_SIDE = 64  # px: 12,288 numbers to group by are enough, of which N_s are looked at

@@ -4,7 +4,8 @@
     net.labels                  # the names of what it offers
     net.read(crops)             # N × S × S × 3, RGB uint8, FFHQ alignment → N × labels
 
-The network is that of `torch/attrnet.py` and ships in half precision. Its file also names its outputs: `labels`,
+The network is that of `torch/attrnet.py` and ships in half precision; the recogniser whose last two layers its head
+reads beside MobileNetV2's maps comes from its own card. Its file also names its outputs: `labels`,
 `groups` (outputs of one group exclude each other; those without a group are yes or no) and `offered` (only
 labels that held on real faces; docs/attributes.md). `training/celeba.py` writes files of the same kind.
 """
@@ -19,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faceveil.errors import UsageError, WeightsError
+from faceveil.models import mobilefacenet
 from faceveil.models.layers import Node, Weights, linear, pool
 from faceveil.models.mobilenetv2 import taps
 from faceveil.models.resnet50 import resnet50
@@ -27,7 +29,8 @@ from faceveil.models.runtime import Network, openvino
 WEIGHTS = Path(__file__).with_name("data") / "attrnet.npz"
 INPUT_SIZE = 128
 GRIDS = (8, 8, 4, 2)  # to which MobileNetV2's four maps are pooled
-LAYERS = {"mobilenetv2": 1, "resnet50": 3}  # of the head on each trunk
+WITH_RECOGNISER = "mobilenetv2+mobilefacenet"
+LAYERS = {"mobilenetv2": 1, WITH_RECOGNISER: 1, "resnet50": 3}  # of the head on each trunk
 
 Probabilities = NDArray[np.float32]
 
@@ -45,7 +48,8 @@ class AttrNet:
     """Aligned faces to probabilities, one face at a time, so that a face does not depend on its company."""
 
     def __init__(self, weights: Path = WEIGHTS) -> None:
-        self.outputs, self._network = _open(weights)
+        self.outputs, trunk, self._network = _open(weights)
+        self.cards = (mobilefacenet.CARD,) if trunk == WITH_RECOGNISER else ()
         self._offered = np.array([output.offered for output in self.outputs])
         self.labels = tuple(output.label for output in self.outputs if output.offered)
 
@@ -58,7 +62,7 @@ class AttrNet:
         _check(crops)
         if not len(crops):
             return np.zeros((0, len(self.outputs)), np.float32)
-        logits = np.concatenate([self._network(_prepare(crop))[0] for crop in crops])
+        logits = np.concatenate([self._network(prepare(crop))[0] for crop in crops])
         return probabilities(logits, tuple(output.group for output in self.outputs))
 
 
@@ -88,13 +92,14 @@ def _check(crops: NDArray[np.uint8]) -> None:
         raise UsageError(f"AttrNet needs faces of {INPUT_SIZE} px or more, not {crops.shape[1]}.")
 
 
-def _prepare(crop: NDArray[np.uint8]) -> NDArray[np.float32]:
+def prepare(crop: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """A face as the graphs take it."""
     small = cv2.resize(crop, (INPUT_SIZE, INPUT_SIZE), interpolation=cv2.INTER_AREA)
     return (small.transpose(2, 0, 1)[None] / 255).astype(np.float32)
 
 
 @cache
-def _open(path: Path) -> tuple[tuple[Output, ...], Network]:
+def _open(path: Path) -> tuple[tuple[Output, ...], str, Network]:
     try:
         with np.load(path) as stored:
             arrays = {name: stored[name] for name in stored}
@@ -109,28 +114,47 @@ def _open(path: Path) -> tuple[tuple[Output, ...], Network]:
     outputs = [
         Output(str(label), str(group), bool(offered)) for label, group, offered in zip(*columns, strict=True)
     ]
-    return tuple(outputs), Network(graph)
+    return tuple(outputs), trunk, Network(graph)
 
 
 def build_graph(trunk: str, weights: Weights) -> Any:
     """The OpenVINO model: `image` 1 × 3 × 128 × 128 in [0, 1] → `logits` 1 × outputs."""
     ov = openvino()
     ops = ov.opset13
-    image = ops.parameter([1, 3, INPUT_SIZE, INPUT_SIZE], np.float32, "image")
-    if trunk == "resnet50":
-        x = resnet50(image, weights, "trunk")
-    elif trunk == "mobilenetv2":
-        x = _mobilenet_features(image, weights)
-    else:
-        raise ValueError(f"its trunk is {trunk!r}, not one of {', '.join(LAYERS)}")
+    image = _image()
+    x = _features(image, trunk, weights)
     last = LAYERS[trunk] - 1
     for layer in range(last):
         x = ops.relu(linear(x, weights, f"head.{2 * layer}"))
     return ov.Model([ops.result(linear(x, weights, f"head.{2 * last}"), "logits")], [image], "attrnet")
 
 
-def _mobilenet_features(image: Node, weights: Weights) -> Node:
-    ops = openvino().opset13
+def build_feature_graph(trunk: str, weights: Weights) -> Any:
+    """The same without its head: `image` → what the head reads."""
+    ov, image = openvino(), _image()
+    return ov.Model([ov.opset13.result(_features(image, trunk, weights), "features")], [image], "attrnet")
+
+
+def _image() -> Node:
+    return openvino().opset13.parameter([1, 3, INPUT_SIZE, INPUT_SIZE], np.float32, "image")
+
+
+def _features(image: Node, trunk: str, weights: Weights) -> Node:
+    if trunk == "resnet50":
+        return resnet50(image, weights, "trunk")
+    if trunk == "mobilenetv2":
+        return _standardised(_maps(image, weights), weights)
+    if trunk == WITH_RECOGNISER:
+        return _standardised([*_maps(image, weights), *mobilefacenet.layers_in_ffhq(image)], weights)
+    raise ValueError(f"its trunk is {trunk!r}, not one of {', '.join(LAYERS)}")
+
+
+def _maps(image: Node, weights: Weights) -> list[Node]:
     maps = taps(image, weights, "trunk.features")
-    pooled = ops.concat([pool(tap, grid) for tap, grid in zip(maps, GRIDS, strict=True)], 1)
-    return ops.divide(ops.subtract(pooled, weights["feature_mean"][None]), weights["feature_scale"][None])
+    return [pool(tap, grid) for tap, grid in zip(maps, GRIDS, strict=True)]
+
+
+def _standardised(features: list[Node], weights: Weights) -> Node:
+    ops = openvino().opset13
+    joined = ops.concat(features, 1)
+    return ops.divide(ops.subtract(joined, weights["feature_mean"][None]), weights["feature_scale"][None])

@@ -15,13 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faceveil.errors import UsageError
-from faceveil.models import mobilefacenet
-from faceveil.models.layers import Node, Weights, linear, pool
-from faceveil.models.mobilenetv2 import normalised, taps
+from faceveil.models.layers import Weights, linear, pool
+from faceveil.models.mobilefacenet import layers_in_ffhq
+from faceveil.models.mobilenetv2 import taps
 from faceveil.models.mobilestylegan import SLOTS, Floats
 from faceveil.models.runtime import Network, openvino
-from faceveil.models.store import weights as stored_weights
-from faceveil.models.unpickle import read_torch
 from faceveil.models.wspace import w_space
 
 WEIGHTS = Path(__file__).with_name("data") / "encoder.npz"
@@ -29,10 +27,6 @@ INPUT_SIZE = 128
 COORDINATES = 300  # hold 96 % of the variance of W
 GRIDS = (8, 8, 4, 2)  # to which the four maps are pooled
 THUMBNAIL = 32
-RECOGNIZER = "mobilefacenet.facesdk"
-# Where the ArcFace template lies in an FFHQ crop, from YuNet's mean points on FFHQ: left, top, side.
-ARCFACE_IN_FFHQ = (0.1345, 0.129, 0.7345)
-ARCFACE_SIZE = 112
 
 
 class Encoder:
@@ -76,7 +70,7 @@ def build_graph(weights: Weights) -> Any:
     image = op.parameter([1, 3, INPUT_SIZE, INPUT_SIZE], np.float32, "image")
     maps = taps(image, weights, "backbone.features")
     pooled = [pool(tap, grid) for tap, grid in zip(maps, GRIDS, strict=True)]
-    features = op.concat([*pooled, pool(image, THUMBNAIL), *_recogniser(image)], 1)
+    features = op.concat([*pooled, pool(image, THUMBNAIL), *layers_in_ffhq(image)], 1)
     scaled = op.divide(op.subtract(features, weights["feature_mean"][None]), weights["feature_scale"][None])
     hidden = linear(scaled, weights, "narrow")
     inner = op.gelu(linear(hidden, weights, "residual.0"), "erf")
@@ -86,26 +80,3 @@ def build_graph(weights: Weights) -> Any:
     basis = space.spread[:COORDINATES, None] * space.axes[:COORDINATES]
     wplus = op.add(op.matmul(coordinates, op.constant(basis), False, False), space.mean[None, None])
     return ov.Model([op.result(wplus, "wplus")], [image], "encoder")
-
-
-def arcface_matrices(size: int) -> tuple[Floats, Floats]:
-    """Bilinear sampling of the recogniser's crop from an FFHQ crop: crop = rows @ image @ columns.T."""
-    left, top, side = ARCFACE_IN_FFHQ
-    rows, columns = (_sampling(size, start, side) for start in (top, left))
-    return rows, columns
-
-
-def _sampling(size: int, start: float, side: float) -> Floats:
-    """112 × size: which two pixels each sample lies between, and how near to each."""
-    places = (start + side * (np.arange(ARCFACE_SIZE) + 0.5) / ARCFACE_SIZE) * size - 0.5
-    distance = np.abs(places[:, None] - np.arange(size)[None])
-    return np.asarray(np.maximum(0, 1 - distance), np.float32)
-
-
-def _recogniser(image: Node) -> tuple[Node, Node]:
-    """The recogniser's last two layers on its crop; the last one of length 1."""
-    op = openvino().opset13
-    rows, columns = arcface_matrices(INPUT_SIZE)
-    crop = op.matmul(op.matmul(op.constant(rows), image, False, False), op.constant(columns), False, True)
-    wide, embedding = mobilefacenet.layers(normalised(crop), read_torch(stored_weights(RECOGNIZER)))
-    return wide, op.normalize_l2(embedding, np.array([1]), 1e-12, "max")

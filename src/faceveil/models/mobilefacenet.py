@@ -1,13 +1,28 @@
-"""MobileFaceNet (Chen et al. 2018) as an OpenVINO graph, from the weights of a torch file and without torch."""
+"""MobileFaceNet (Chen et al. 2018) as an OpenVINO graph, from the weights of a torch file and without torch.
+
+The encoder and AttrNet read its last two layers from an FFHQ crop (`layers_in_ffhq`), where its own crop lies at a
+fixed place.
+"""
 
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from faceveil.models.layers import Weights, conv, inverted_residual, relu6
+from faceveil.models.layers import Node, Weights, conv, inverted_residual, relu6
+from faceveil.models.mobilenetv2 import normalised
 from faceveil.models.runtime import openvino
+from faceveil.models.store import weights as stored_weights
 from faceveil.models.unpickle import read_torch
+
+CARD = "mobilefacenet.facesdk"
+WIDTHS = (512, 128)  # of the last two layers
+# Where the ArcFace template lies in an FFHQ crop, from YuNet's mean points on FFHQ: left, top, side.
+ARCFACE_IN_FFHQ = (0.1345, 0.129, 0.7345)
+ARCFACE_SIZE = 112
+
+Floats = NDArray[np.float32]
 
 # (stride of the first block, number of blocks): the inverted residuals of the paper's table 1.
 STAGES = ((2, 5), (2, 1), (1, 6), (2, 1), (1, 2))
@@ -44,3 +59,26 @@ def _flat(x: Any) -> Any:
     from openvino import opset13 as ops
 
     return ops.reshape(x, np.array([0, -1]), special_zero=True)
+
+
+def layers_in_ffhq(image: Node) -> tuple[Node, Node]:
+    """The last two layers on an FFHQ crop, 1 × 3 × S × S in [0, 1]; the last one of length 1."""
+    op = openvino().opset13
+    rows, columns = arcface_matrices(image.get_output_shape(0)[-1])
+    crop = op.matmul(op.matmul(op.constant(rows), image, False, False), op.constant(columns), False, True)
+    wide, embedding = layers(normalised(crop), read_torch(stored_weights(CARD)))
+    return wide, op.normalize_l2(embedding, np.array([1]), 1e-12, "max")
+
+
+def arcface_matrices(size: int) -> tuple[Floats, Floats]:
+    """Bilinear sampling of the recogniser's crop from an FFHQ crop: crop = rows @ image @ columns.T."""
+    left, top, side = ARCFACE_IN_FFHQ
+    rows, columns = (_sampling(size, start, side) for start in (top, left))
+    return rows, columns
+
+
+def _sampling(size: int, start: float, side: float) -> Floats:
+    """112 × size: which two pixels each sample lies between, and how near to each."""
+    places = (start + side * (np.arange(ARCFACE_SIZE) + 0.5) / ARCFACE_SIZE) * size - 0.5
+    distance = np.abs(places[:, None] - np.arange(size)[None])
+    return np.asarray(np.maximum(0, 1 - distance), np.float32)

@@ -13,7 +13,8 @@ from faceveil.errors import UsageError
 from faceveil.faces import FaceSet
 from faceveil.faces.attributes import EXPRESSION_NAMES, attribute_names, attribute_vector
 from faceveil.faces.crops import as_face
-from faceveil.models.attrnet import AttrNet
+from faceveil.models.attrnet import AttrNet, offered_labels
+from faceveil.models.mobilefacenet import CARD
 from faceveil.spaces.space import Space, Vectors
 
 FAMILIES = {"expression": EXPRESSION_NAMES, "pose": ("yaw", "pitch")}
@@ -39,9 +40,11 @@ class AttributeSpace(Space):
 
     @property
     def cards(self) -> tuple[str, ...]:
-        """Those of the networks that are asked; AttrNet is part of the program."""
+        """Those of the networks that are asked; AttrNet is part of the program, the recogniser it reads is not."""
         cards = {"age.v1": {"age"}, "gender.v1": {"gender"}, "expression.fer": set(EXPRESSION_NAMES)}
-        return tuple(card for card, names in cards.items() if names & set(self.names))
+        asked = tuple(card for card, names in cards.items() if names & set(self.names))
+        labels, read = (offered_labels(), (CARD,)) if self.net is None else (self.net.labels, self.net.cards)
+        return (*asked, *read) if set(labels) & set(self.names) else asked
 
     def _encode(self, faces: FaceSet) -> Vectors:
         rows = [

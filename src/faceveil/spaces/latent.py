@@ -7,7 +7,8 @@ import numpy as np
 
 from faceveil.faces import FaceSet
 from faceveil.faces.face_set import CROP_SIZE
-from faceveil.models.encoder import RECOGNIZER, Encoder
+from faceveil.models import mobilefacenet
+from faceveil.models.encoder import Encoder
 from faceveil.models.generator import Generator, as_wplus, cores
 from faceveil.models.mobilestylegan import SLOTS, STYLE_DIM
 from faceveil.spaces.space import Crops, SynthesisSpace, Vectors
@@ -27,7 +28,7 @@ class LatentSpace(SynthesisSpace):
     @property
     def cards(self) -> tuple[str, ...]:
         """The generator's, and the recogniser's that the encoder reads; the encoder itself ships with the package."""
-        return ("mobilestylegan.ffhq-1024", RECOGNIZER)
+        return ("mobilestylegan.ffhq-1024", mobilefacenet.CARD)
 
     def _encode(self, faces: FaceSet) -> Vectors:
         return _encoder().encode(np.ascontiguousarray(faces.crops)).reshape(len(faces), -1)

@@ -106,7 +106,7 @@ class StyleId:
     @property
     def cards(self) -> tuple[str, ...]:
         """The weights it needs besides the detectors'."""
-        return (*CARDS, *self.recognizers)
+        return tuple(dict.fromkeys((*CARDS, *self.recognizers)))
 
     @property
     def needed(self) -> float:

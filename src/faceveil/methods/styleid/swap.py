@@ -21,6 +21,7 @@ from faceveil.methods.styleid.light import Weights, relit
 from faceveil.methods.styleid.looks import HAPPY, face_in_crop, looks, lower_face_shade
 from faceveil.methods.styleid.targets import Person, labels, pool
 from faceveil.models.generator import Generator, as_wplus
+from faceveil.models.mobilefacenet import CARD as ATTRNET_READS
 from faceveil.models.mobilestylegan import SIZES
 from faceveil.models.mobilestylegan import Floats as Vector
 from faceveil.models.recognizers import recognizer
@@ -42,7 +43,15 @@ SECOND = np.array([1.0] * 6 + [0.5, 0.5, 0.2, 0.3])
 # What one unit of a sketch's cost is: thresholds that are missing to WANTED, years; and what another class costs.
 WANTED, MARGIN_UNIT, YEARS_UNIT, OTHER_EXPRESSION, OTHER_GENDER = 1.4, 0.1, 6.0, 3.0, 6.0
 LARGEST = 1024
-CARDS = ("mobilestylegan.ffhq-1024", "iris.64", "age.v1", "gender.v1", "expression.fer", "selfie.256")
+CARDS = (
+    "mobilestylegan.ffhq-1024",
+    "iris.64",
+    "age.v1",
+    "gender.v1",
+    "expression.fer",
+    "selfie.256",
+    ATTRNET_READS,
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,9 @@
 """AttrNet in torch, for training: a trunk and one logit per label.
 
-Two trunks: MobileNetV2, whose maps at four depths are pooled to small grids and read by one linear layer, so
-that where something is seen counts (a hat is above, a beard below); and ResNet-50 with a head of 1024, 1024 and
-one output per label, as MIKU and StyleID use it for CelebA's 40 labels.
+Three trunks: MobileNetV2, whose maps at four depths are pooled to small grids and read by one linear layer, so
+that where something is seen counts (a hat is above, a beard below); the same with the last two layers of a frozen
+recogniser, MobileFaceNet, beside the maps, which know age, gender and ethnicity better; and ResNet-50 with a head
+of 1024, 1024 and one output per label, as MIKU and StyleID use it for CelebA's 40 labels.
 """
 
 from collections.abc import Sequence
@@ -14,11 +15,13 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from faceveil.errors import UsageError
-from faceveil.models.attrnet import GRIDS, LAYERS, Output
-from faceveil.models.torch.mobilenet import MobileNetV2
+from faceveil.models.attrnet import GRIDS, LAYERS, WITH_RECOGNISER, Output
+from faceveil.models.mobilefacenet import WIDTHS
+from faceveil.models.torch.encoder import arcface_crop
+from faceveil.models.torch.mobilenet import MobileNetV2, face_recognizer
 from faceveil.models.torch.resnet50 import ResNet50
 
-FEATURES = 24 * 64 + 32 * 64 + 96 * 16 + 320 * 4
+MAPS = 24 * 64 + 32 * 64 + 96 * 16 + 320 * 4  # features; the recogniser's come after them
 HIDDEN = 1024
 
 
@@ -40,14 +43,15 @@ class AttrNet(nn.Module):
             return
         self.trunk = MobileNetV2()
         del self.trunk.features[18]  # the classifier's widening to 1280 channels
-        self.register_buffer("feature_mean", torch.zeros(FEATURES))
-        self.register_buffer("feature_scale", torch.ones(FEATURES))
-        self.head = nn.Sequential(nn.Linear(FEATURES, outputs))
+        features = MAPS + sum(WIDTHS) if trunk == WITH_RECOGNISER else MAPS
+        self.register_buffer("feature_mean", torch.zeros(features))
+        self.register_buffer("feature_scale", torch.ones(features))
+        self.head = nn.Sequential(nn.Linear(features, outputs))
 
     @classmethod
-    def with_pretrained_trunk(cls, outputs: int) -> "AttrNet":
+    def with_pretrained_trunk(cls, outputs: int, trunk: str = "mobilenetv2") -> "AttrNet":
         """MobileNetV2 with ImageNet's weights, chance in the head."""
-        network = cls(outputs)
+        network = cls(outputs, trunk)
         pretrained = MobileNetV2.pretrained().state_dict()
         kept = {name: value for name, value in pretrained.items() if not name.startswith("features.18.")}
         network.trunk.load_state_dict(kept)
@@ -60,17 +64,19 @@ class AttrNet(nn.Module):
         assert isinstance(self.trunk, MobileNetV2)
         maps = self.trunk.taps(images)
         pooled = [F.adaptive_avg_pool2d(m, grid).flatten(1) for m, grid in zip(maps, GRIDS, strict=True)]
+        if self.trunk_name == WITH_RECOGNISER:
+            pooled += face_recognizer().layers(arcface_crop(images))
         return (torch.cat(pooled, dim=1) - self.feature_mean) / self.feature_scale
 
     @torch.no_grad()
     def standardise(self, images: Tensor, size: float = 8.0) -> None:
         """Centre what MobileNetV2's head reads and bring each row to about this length, as these faces tell."""
-        if self.trunk_name == "mobilenetv2":
+        if self.trunk_name != "resnet50":
             self.feature_mean.zero_()
             self.feature_scale.fill_(1)
             found = self.features(images)
             self.feature_mean.copy_(found.mean(dim=0))
-            self.feature_scale.copy_((found.std(dim=0) + 0.05) * FEATURES**0.5 / size)
+            self.feature_scale.copy_((found.std(dim=0) + 0.05) * len(self.feature_mean) ** 0.5 / size)
 
     def forward(self, images: Tensor) -> Tensor:
         logits: Tensor = self.head(self.features(images))

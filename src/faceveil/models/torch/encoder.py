@@ -10,13 +10,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from faceveil.models.encoder import COORDINATES, GRIDS, INPUT_SIZE, THUMBNAIL, arcface_matrices
+from faceveil.models.encoder import COORDINATES, GRIDS, INPUT_SIZE, THUMBNAIL
+from faceveil.models.mobilefacenet import WIDTHS, arcface_matrices
 from faceveil.models.mobilestylegan import SLOTS, Floats
 from faceveil.models.torch.mobilenet import MobileNetV2, face_recognizer
 from faceveil.models.wspace import w_space
 
 RANK = 512
-RECOGNIZER_FEATURES = 512 + 128  # the last of the features
+RECOGNIZER_FEATURES = sum(WIDTHS)  # the last of the features
 FEATURES = 24 * 64 + 32 * 64 + 96 * 16 + 320 * 4 + 3 * THUMBNAIL**2 + RECOGNIZER_FEATURES
 
 
