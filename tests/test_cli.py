@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 HEAVY = ("numpy", "cv2", "openvino", "scipy", "sklearn", "PIL", "rich", "torch", "dlib")
 
@@ -50,6 +51,16 @@ def test_no_method_means_a_new_face_that_was_checked(examples, tmp_path):
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
     assert summary["method"] == "styleid" and "further from its original" in summary["guarantee"]
+
+
+def test_where_no_face_is_nothing_is_claimed(tmp_path):
+    Image.new("RGB", (64, 48), (90, 120, 160)).save(tmp_path / "sky.png")
+    done = faceveil("anonymize", tmp_path / "sky.png", "-o", tmp_path / "out.png", "--method", "blackout")
+    assert done.returncode == 0 and "1 photos without a face" in done.stdout
+    assert (
+        "nothing is claimed" in done.stdout
+        and "nothing is claimed" in (tmp_path / "out.run.json").read_text()
+    )
 
 
 def test_one_photo_goes_to_one_file(examples, tmp_path):

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from faceveil.methods.styleid import control
-from faceveil.methods.styleid.looks import HAPPY, TRAITS
+from faceveil.methods.styleid.looks import TRAITS, traits
+from faceveil.methods.styleid.targets import ORIGINS, labels
 from faceveil.models.generator import Generator
 from faceveil.models.mobilestylegan import SLOTS
 from faceveil.models.wspace import w_space
@@ -23,6 +24,7 @@ COORDINATES = 120
 GROUPS = ((0, 1), (1, 4), (4, 7), (7, 10), (10, 13), (13, 23))
 MOVED = 5
 PENALTY = 300.0
+DAMPING = 0.1
 HELD_OUT = 800
 
 
@@ -60,8 +62,20 @@ def _coordinates(wplus: np.ndarray) -> np.ndarray:
 def _outcomes(measures: Measures) -> tuple[np.ndarray, list[str]]:
     """The traits, and what a change of traits must leave alone."""
     skin = np.where(np.isnan(measures["skin"]), np.nanmean(measures["skin"]), measures["skin"])
-    columns = [measures["looks"], measures["age"], measures["expression"][:, HAPPY], measures["female"], skin]
-    return np.column_stack(columns), [*TRAITS, "female", "skin"]
+    rows = zip(measures["looks"], measures["age"], measures["expression"], strict=True)
+    wanted = np.stack([traits(looks, age, expression) for looks, age, expression in rows])
+    seen = np.stack([labels(picture) for picture in measures["picture"]])[:, : len(ORIGINS)]
+    return np.column_stack([wanted, _odds(measures["female"]), skin, _odds(seen)]), [
+        *TRAITS,
+        "female",
+        "skin",
+        *ORIGINS,
+    ]
+
+
+def _odds(probability: np.ndarray) -> np.ndarray:
+    sure = np.clip(probability, 0.01, 0.99)
+    return np.log(sure / (1 - sure))
 
 
 def ridge(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -81,9 +95,14 @@ def explained(x: np.ndarray, y: np.ndarray, names: list[str]) -> None:
 
 
 def moves(slopes: np.ndarray) -> np.ndarray:
-    """For each trait the shortest whitened step that raises it by one and leaves every other measure, in W+."""
+    """For each trait the shortest whitened step that raises it by one and leaves every other measure, in W+.
+
+    Moods and the mouth's shape go together, so that to move one alone would take a very long step; damping makes it
+    a compromise.
+    """
     part = slopes[: MOVED * COORDINATES]
-    steps = part @ np.linalg.inv(part.T @ part)
+    gram = part.T @ part
+    steps = part @ np.linalg.inv(gram + DAMPING * np.diag(np.diag(gram)))
     space, out = w_space(), np.zeros((len(TRAITS), SLOTS, 512))
     for number, (first, last) in enumerate(GROUPS[:MOVED]):
         white = steps[number * COORDINATES : (number + 1) * COORDINATES, : len(TRAITS)].T
@@ -100,10 +119,7 @@ def away(measures: Measures, latents: np.ndarray) -> tuple[np.ndarray, np.ndarra
     whole = (latents == latents[:, :1]).all(axis=(1, 2))
     x = w_space().whiten(latents[whole, 0], control.COORDINATES)
     y, _ = _outcomes({name: values[whole] for name, values in measures.items()})
-    odds = np.log(
-        np.clip(measures["female"][whole], 0.01, 0.99) / np.clip(1 - measures["female"][whole], 0.01, 0.99)
-    )
-    y = np.column_stack([y, odds, measures["expression"][whole]])
+    y = np.column_stack([y, measures["expression"][whole]])
     kept = np.linalg.qr(ridge(x, (y - y.mean(0)) / y.std(0)))[0]
     embeddings = measures["embeddings"][whole].transpose(1, 0, 2)
     slopes = [ridge(x, one) for one in embeddings]

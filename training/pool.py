@@ -36,10 +36,10 @@ def main() -> None:
     options = parser.parse_args()
     options.run.mkdir(parents=True, exist_ok=True)
     codes = draws(options.draws)
-    plain = known(codes[: options.plain], options.run / "plain.npz")
-    chosen = choose(codes, plain, options.each)
-    np.save(options.run / "chosen.npy", chosen)
-    faces = known(codes[chosen], options.run / "chosen.npz")
+    rows = options.run / "chosen.npy"
+    if not rows.exists():
+        np.save(rows, choose(codes, known(codes[: options.plain], options.run / "plain.npz"), options.each))
+    faces = known(codes[np.load(rows)], options.run / "chosen.npz")
     kept = suitable(faces)
     print(f"{kept.sum()} of {len(kept)} kept")
     pack({name: values[kept] for name, values in faces.items()})

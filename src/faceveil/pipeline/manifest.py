@@ -11,6 +11,7 @@ from faceveil.privacy.guarantee import NOT_COVERED, NOT_COVERED_BY_CROPS, NOT_CO
 from faceveil.privacy.record import ReleaseRecord
 
 COVERED_FACES = "the claim does not count them, and hair and clothes around them stay."
+NO_FACES = "No face was replaced, so nothing is claimed; a face that no detector found would still be there."
 FACE_REGION = "In photos that is so for the face region, up to resampling and compression."
 
 
@@ -48,6 +49,8 @@ class Summary:
     @property
     def guarantee(self) -> str:
         """What the result may claim, in words; of photos, where in them."""
+        if not self.counts()["faces"]:
+            return NO_FACES
         claim = self.settings.method.guarantee
         in_photos = self.result is not None and self.result.record.kind == "photos" and claim.k is not None
         sentence = f"{claim.sentence} {FACE_REGION}" if in_photos else claim.sentence

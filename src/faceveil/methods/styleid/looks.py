@@ -5,7 +5,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faceveil.faces import Face, pose, with_mesh
-from faceveil.faces.attributes import attributes
 from faceveil.faces.face import Image
 from faceveil.faces.gaze import gaze
 from faceveil.models.attributes import EXPRESSIONS
@@ -14,8 +13,13 @@ Floats = NDArray[np.float64]
 
 NAMES = ("yaw", "pitch", "mouth opening", "mouth width", "corner lift", "eye opening", "gaze x", "gaze y")
 YAW, PITCH, MOUTH, WIDTH, LIFT, EYES, GAZE_X, GAZE_Y = range(8)
-TRAITS = (*NAMES, "age", "smile")  # what control can change: the looks, years, and the probability of a smile
-HAPPY = EXPRESSIONS.index("happy")
+MOODS = ("angry", "fear", "happy", "sad", "neutral")  # the expressions that a code tells
+TRAITS = (
+    *NAMES,
+    "age",
+    *MOODS,
+)  # what control can change: looks, years, and logarithms of the moods' probabilities
+LEAST = 0.01  # of a mood's probability that counts
 
 LOWER_FACE = [  # vertices where a beard grows
     *(
@@ -69,10 +73,10 @@ def looks(image: Image, face: Face) -> Floats:
     return np.array([head.yaw, head.pitch, opening, width, lift, np.mean(lids), x, y])
 
 
-def traits(image: Image, face: Face) -> Floats:
-    """The ten numbers of TRAITS."""
-    seen = attributes(image, face)
-    return np.append(looks(image, face), [seen.age, float(seen.expression[HAPPY])])
+def traits(looks: Floats, age: float, expression: NDArray[np.floating]) -> Floats:
+    """The numbers of TRAITS from what was measured."""
+    moods = expression[[EXPRESSIONS.index(mood) for mood in MOODS]]
+    return np.concatenate([looks, [age], np.log(np.maximum(moods, LEAST))])
 
 
 def _in_head_frame(face: Face) -> Floats:

@@ -18,7 +18,7 @@ from faceveil.methods.styleid.control import control
 from faceveil.methods.styleid.fit import fitted_mesh, warp, with_forehead
 from faceveil.methods.styleid.harmony import harmonised
 from faceveil.methods.styleid.light import Weights, relit
-from faceveil.methods.styleid.looks import HAPPY, face_in_crop, looks, lower_face_shade
+from faceveil.methods.styleid.looks import face_in_crop, looks, lower_face_shade, traits
 from faceveil.methods.styleid.targets import Person, labels, pool
 from faceveil.models.generator import Generator, as_wplus
 from faceveil.models.mobilefacenet import CARD as ATTRNET_READS
@@ -36,10 +36,10 @@ CORRECTION = 0.8  # of what the sketch is off; directions are not quite independ
 PUSH, PUSH_MORE = 1.2, 0.5
 # How much of each trait's difference is moved. Mouth width and eye opening are as much shape as expression, and
 # taken over whole they bring a person's AUC up by 0.07 to 0.1.
-SHARE = np.array([1.0, 1.0, 1.0, 0.3, 0.7, 0.3, 1.0, 1.0, 1.0, 1.0])
-# How far each trait may be moved at first and after the sketch, in deviations: age and smile read too coarsely.
-FIRST = np.array([2.0] * 8 + [0.7, 1.0])
-SECOND = np.array([1.0] * 6 + [0.5, 0.5, 0.2, 0.3])
+SHARE = np.array([1.0, 1.0, 1.0, 0.3, 0.7, 0.3, 1.0, 1.0, 1.0] + [1.0] * 5)
+# How far each trait may be moved at first and after the sketch, in deviations: age and moods read too coarsely.
+FIRST = np.array([2.0] * 8 + [0.7] + [1.0] * 5)
+SECOND = np.array([1.0] * 6 + [0.5, 0.5, 0.2] + [0.5] * 5)
 # What one unit of a sketch's cost is: thresholds that are missing to WANTED, years; and what another class costs.
 WANTED, MARGIN_UNIT, YEARS_UNIT, OTHER_EXPRESSION, OTHER_GENDER = 1.4, 0.1, 6.0, 3.0, 6.0
 LARGEST = 1024
@@ -144,9 +144,9 @@ def sketch(source: Source, target: int, push: float = PUSH) -> Sketch:
         face = face_in_crop(crop)
         assert face.mesh is not None
         seen = attributes(crop, face)
-        traits = np.append(looks(crop, face), [seen.age, float(seen.expression[HAPPY])])
+        shown = traits(looks(crop, face), seen.age, seen.expression)
         cost = _cost(source, seen, embeddings(crop, face, list(source.embeddings)))
-        source.sketches[target, push] = Sketch(wplus, crop, with_forehead(face.mesh), traits, cost)
+        source.sketches[target, push] = Sketch(wplus, crop, with_forehead(face.mesh), shown, cost)
     return source.sketches[target, push]
 
 

@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from faceveil.methods.styleid.looks import HAPPY
+from faceveil.methods.styleid.looks import traits
 from faceveil.models.attrnet import INPUT_SIZE, AttrNet
 from faceveil.models.mobilestylegan import Floats
 from faceveil.models.recognizers import RECOGNIZERS, recognizer
@@ -20,21 +20,19 @@ from faceveil.models.wspace import w_space
 DATA = Path(__file__).with_name("data") / "targets.npz"
 NUMBERS = ("looks", "age", "female", "skin", "expression", "shade")
 ORIGINS = ("ethnicity White", "ethnicity Black", "ethnicity Asian", "ethnicity Indian")
-LABELS = (
+LABELS = (  # of AttrNet's, what is kept of each face
     *ORIGINS,
-    "glasses",
-    "facial hair",
-    "bald",
-    "grey hair",
-    "hat",
-)  # of AttrNet's, what is kept of each face
+    *("female", "age under 18", "age 60 and over", "glasses", "facial hair", "bald", "grey hair", "hat"),
+)
 EMBEDDING_STEPS = 127.0  # embeddings are stored as bytes of the largest value
 
 SURE = 0.85  # of a target's gender, so that no later step can tip it
 # What one unit of unlikeness is: looks in the order of looks.NAMES, which can be moved, and what can less.
 LOOKS_UNIT = np.array([10.0, 8.0, 0.07, 0.07, 0.025, 0.015, 0.07, 0.07])
 AGE_UNIT, SKIN_UNIT, EXPRESSION_UNIT, SHADE_UNIT = 3.0, 6.0, 0.25, 0.1
-LABEL_UNIT = np.array([0.15] * 4 + [0.2, 0.4, 0.3, 0.4, np.inf])  # of LABELS; no target wears a hat
+LABEL_UNIT = np.array(
+    [0.15] * 4 + [0.2, 0.3, 0.3, 0.2, 0.4, 0.3, 0.4, np.inf]
+)  # of LABELS; no target wears a hat
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +55,7 @@ class Person:
     @property
     def traits(self) -> NDArray[np.float64]:
         """In the order of looks.TRAITS."""
-        return np.append(self.looks, [self.age, float(self.expression[HAPPY])])
+        return traits(self.looks, self.age, self.expression)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +82,7 @@ class Pool:
 
     def traits(self, target: int) -> NDArray[np.float64]:
         """Of one target, in the order of looks.TRAITS."""
-        return np.append(self.looks[target], [self.age[target], self.expression[target, HAPPY]])
+        return traits(self.looks[target], self.age[target], self.expression[target])
 
     def unlikeness(self, source: Person) -> NDArray[np.float64]:
         """How badly each target suits: squared differences in the units above; infinite for the other gender."""
