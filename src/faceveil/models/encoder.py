@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faceveil.errors import UsageError
-from faceveil.models.layers import Weights, linear, pool
+from faceveil.models.layers import Weights, linear, pool, read_weights
 from faceveil.models.mobilefacenet import layers_in_ffhq
 from faceveil.models.mobilenetv2 import taps
 from faceveil.models.mobilestylegan import SLOTS, Floats
@@ -59,8 +59,7 @@ def _prepare(crop: NDArray[np.uint8]) -> Floats:
 
 @cache
 def _network(path: Path) -> Network:
-    with np.load(path) as stored:
-        return Network(build_graph({name: stored[name].astype(np.float32) for name in stored}))
+    return Network(build_graph(read_weights(path)))
 
 
 def build_graph(weights: Weights) -> Any:

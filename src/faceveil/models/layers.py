@@ -4,6 +4,7 @@ Each batch normalisation is folded into the convolution before it, in float64.
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,12 @@ Node = Any
 Weights = Mapping[str, NDArray[Any]]
 
 EPSILON = 1e-5  # torch's default in a batch normalisation
+
+
+def read_weights(path: Path) -> dict[str, NDArray[np.float32]]:
+    """The arrays of a file that ships in half precision."""
+    with np.load(path) as stored:
+        return {name: stored[name].astype(np.float32) for name in stored}
 
 
 def conv(

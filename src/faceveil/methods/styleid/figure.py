@@ -1,6 +1,6 @@
 """Figures of the analyses as SVG: lines for the searches (StyleID, figures 3a, 3b and 5), bars for appendix A."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from faceveil.methods.styleid.channels import Block, Step
 from faceveil.methods.styleid.layers import Window
@@ -16,32 +16,30 @@ Points = Sequence[tuple[float, float]]
 
 def draw(windows: Sequence[Window]) -> str:
     """Score against the first slot of the window, one line per width."""
-    widths = sorted({window.width for window in windows})
-    series = {
-        f"m = {width}": [(window.first, window.score) for window in windows if window.width == width]
-        for width in widths
-    }
+    series = _series(("m = {}", window.width, window.first, window.score) for window in windows)
     return lines(series, "first slot of the window")
 
 
 def draw_blocks(blocks: Sequence[Block]) -> str:
     """Score against the channel, one line per slot."""
-    slots = sorted({block.slot for block in blocks})
-    series = {
-        f"slot {slot}": [(block.first, block.score) for block in blocks if block.slot == slot]
-        for slot in slots
-    }
+    series = _series(("slot {}", block.slot, block.first, block.score) for block in blocks)
     return lines(series, "first channel of the block")
 
 
 def draw_curve(steps: Sequence[Step]) -> str:
     """Identity distance against the number of channels swapped, one line per width of the blocks."""
-    widths = sorted({step.width for step in steps})
-    series = {
-        f"{width} wide": [(step.channels, step.identity) for step in steps if step.width == width]
-        for width in widths
-    }
+    series = _series(("{} wide", step.width, step.channels, step.identity) for step in steps)
     return lines(series, "channels swapped, best blocks first")
+
+
+def _series(points: Iterable[tuple[str, int, float, float]]) -> dict[str, Points]:
+    """Points (x, y) by the number that their line is named after, the least first."""
+    found: dict[int, list[tuple[float, float]]] = {}
+    names: dict[int, str] = {}
+    for name, number, x, y in points:
+        found.setdefault(number, []).append((x, y))
+        names[number] = name.format(number)
+    return {names[number]: found[number] for number in sorted(found)}
 
 
 def lines(series: Mapping[str, Points], label: str) -> str:

@@ -16,7 +16,7 @@ from faceveil.methods.styleid.layers import encoded
 from faceveil.methods.styleid.swap import Source, generator
 from faceveil.methods.styleid.targets import pool
 from faceveil.models.generator import as_wplus
-from faceveil.models.layers import Node, Weights, linear
+from faceveil.models.layers import Node, Weights, linear, read_weights
 from faceveil.models.mobilestylegan import LEAK, SLOTS, STYLE_DIM, Floats
 from faceveil.models.runtime import Network, openvino
 
@@ -44,8 +44,7 @@ def mixed_render(source: Source, target: int) -> Image:
 
 @cache
 def _network(path: Path) -> Network:
-    with np.load(path) as stored:
-        return Network(build_graph({name: stored[name].astype(np.float32) for name in stored}))
+    return Network(build_graph(read_weights(path)))
 
 
 def build_graph(weights: Weights) -> Any:
