@@ -9,8 +9,8 @@ CELEBA is the folder in its usual layout:
 `resnet50` is the network of MIKU and StyleID: ResNet-50 with a head of 1024, 1024 and one output per label;
 `mobilenetv2+mobilefacenet` is AttrNet's own form, a tenth of the size, `mobilenetv2` the same without the
 recogniser. All: binary cross-entropy, SGD with momentum 0.9 and learning rate 0.01. ResNet-50 starts from chance,
-or from torchvision's file with --start; MobileNetV2 from ImageNet; the recogniser stays as it is. The result is read
-by `faceveil attributes --attrnet OUT.npz` and by `AttrNet(path)`.
+or from torchvision's file with --start; MobileNetV2 from ImageNet; the recogniser stays as it is.
+The result is read by `faceveil attributes --attrnet OUT.npz` and by `AttrNet(path)`.
 """
 
 import argparse

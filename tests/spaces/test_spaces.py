@@ -15,7 +15,7 @@ LENGTH = {
     "mesh": 26,
     "latent": 23 * 512,
     "embedding": 128,
-    "attribute": 30,
+    "attribute": 32,
 }
 # Root mean square error of decode∘encode in grey values over the face of these people, with what a change of
 # rounding or of a network's last digits may add. All components of so few faces are kept, so eigen loses little;

@@ -69,7 +69,7 @@ def attribute_vector(
     net: AttrNet | None = None,
     crop: Image | None = None,
 ) -> NDArray[np.float32]:
-    """These attributes (all, if None) of one face of a photo, from 0 to 1. Cost: some 15 ms for all.
+    """These attributes (all, if None) of one face of a photo, from 0 to 1. Cost: some 20 ms for all.
 
     `crop` is the face in FFHQ's alignment, where it is at hand.
     """

@@ -23,7 +23,7 @@ FAMILIES = {"expression": EXPRESSION_NAMES, "pose": ("yaw", "pitch")}
 class AttributeSpace(Space):
     """The chosen attributes side by side; all of them without `names`. `net` replaces the AttrNet that ships.
 
-    Cost: about 15 ms a face for all; a network that no name asks for does not run.
+    Cost: about 20 ms a face for all; a network that no name asks for does not run.
     """
 
     id: ClassVar[str] = "attribute"
