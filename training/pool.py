@@ -1,9 +1,10 @@
-"""Make the pool of targets: python -m training.pool RUN [--draws 40000] [--plain 1200] [--each 90]
+"""Make the pool of targets: python -m training.pool RUN [--each 60]
 
 Faces as the generator draws them are mostly young or middle-aged and light-skinned. So some plain draws are measured,
-a regression on their codes guesses what others would show, and of very many draws as many are taken of each
-gender, age and origin. Those with a hat, unsure of gender or glasses, or turned too far are left out.
-RUN keeps what was measured; AttrNet's labels are read anew each time.
+a regression on the codes guesses what others would show, and of very many draws those are measured that promise what
+is rare, in rounds, until there are as many of each gender, age and origin, or as many as can be found.
+Those with a hat, unsure of gender or glasses, or turned too far are left out. RUN keeps what was measured; AttrNet's
+labels are read anew each time.
 """
 
 import argparse
@@ -20,6 +21,9 @@ from training.measures import Measures, measured
 
 COORDINATES = 300
 SEED = 71
+BLOCKS, BLOCK = 4, 40_000  # draws
+PLAIN = 1200  # measured first, as they come
+ROUNDS = 2
 TRUNCATION = (0.75, 0.95)
 AGES = ((0, 14), (14, 28), (28, 42), (42, 56), (56, 100))
 LIKELY = 3  # from how many times as many of the likeliest those of a kind are drawn
@@ -30,28 +34,32 @@ UNSURE = 0.25  # probability from which a hat is seen; glasses are neither seen 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("run", type=Path)
-    parser.add_argument("--draws", type=int, default=40_000)
-    parser.add_argument("--plain", type=int, default=1200)
-    parser.add_argument("--each", type=int, default=90)
+    parser.add_argument("--each", type=int, default=60)
     options = parser.parse_args()
     options.run.mkdir(parents=True, exist_ok=True)
-    codes = draws(options.draws)
-    rows = options.run / "chosen.npy"
-    if not rows.exists():
-        np.save(rows, choose(codes, known(codes[: options.plain], options.run / "plain.npz"), options.each))
-    faces = known(codes[np.load(rows)], options.run / "chosen.npz")
+    codes = draws()
+    rounds = sorted(options.run.glob("round-*.npy"))
+    rows = np.concatenate([np.arange(PLAIN), *(np.load(path) for path in rounds)])
+    faces = known(codes[rows], options.run / "faces.npz")
+    for number in range(len(rounds), ROUNDS):
+        more = choose(codes, rows, faces, options.each)
+        np.save(options.run / f"round-{number}.npy", more)
+        rows = np.concatenate([rows, more])
+        faces = known(codes[rows], options.run / "faces.npz")
     kept = suitable(faces)
     print(f"{kept.sum()} of {len(kept)} kept")
     pack({name: values[kept] for name, values in faces.items()})
 
 
-def draws(count: int) -> np.ndarray:
+def draws() -> np.ndarray:
     """Whitened coordinates of random codes."""
-    rng = np.random.default_rng(SEED)
-    generator = Generator()
-    psi = rng.uniform(*TRUNCATION, (count, 1)).astype(np.float32)
-    mean, w = w_space().mean, generator.mapping(generator.sample_z(count, rng))
-    return w_space().whiten(mean + psi * (w - mean), COORDINATES)
+    generator, found = Generator(), []
+    for block in range(BLOCKS):
+        rng = np.random.default_rng(SEED + block)
+        psi = rng.uniform(*TRUNCATION, (BLOCK, 1)).astype(np.float32)
+        mean, w = w_space().mean, generator.mapping(generator.sample_z(BLOCK, rng))
+        found.append(w_space().whiten(mean + psi * (w - mean), COORDINATES))
+    return np.concatenate(found)
 
 
 def known(codes: np.ndarray, path: Path) -> Measures:
@@ -61,23 +69,37 @@ def known(codes: np.ndarray, path: Path) -> Measures:
     return {**faces, "coordinates": codes[faces["code"]], "labels": labels}
 
 
-def choose(codes: np.ndarray, plain: Measures, each: int) -> np.ndarray:
-    """Rows of codes: of each gender, age and origin as many, at random among the likeliest, none twice."""
+def choose(codes: np.ndarray, taken: np.ndarray, faces: Measures, each: int) -> np.ndarray:
+    """Rows of codes: of each gender, age and origin as many as are missing, at random among the likeliest."""
     rng = np.random.default_rng(SEED)
-    shown = np.column_stack([plain["age"], plain["female"], plain["labels"][:, : len(targets.ORIGINS)]])
-    x = plain["coordinates"]
+    x, shown = faces["coordinates"], traits(faces)
     guess = (codes - x.mean(0)) @ ridge(x, shown) + shown.mean(0)
-    age, female, origins = guess[:, 0], guess[:, 1], guess[:, 2:]
     free = np.ones(len(codes), bool)
+    free[taken] = False
+    have = shown[suitable(faces)]
     chosen: list[int] = []
-    for (low, high), woman, origin in product(AGES, (False, True), range(origins.shape[1])):
-        beyond = np.maximum(0, np.maximum(low - age, age - high)) / 10
-        against = np.abs(female - woman) + 2 * (1 - origins[:, origin]) + beyond
-        likely = np.argsort(np.where(free, against, np.inf))[: LIKELY * each]
-        taken = rng.permutation(likely)[:each]
-        free[taken] = False
-        chosen += taken.tolist()
+    for kind in product(AGES, (0.0, 1.0), range(len(targets.ORIGINS))):
+        missing = each - int((against(have, *kind) < 1).sum())
+        if missing > 0:
+            likely = np.argsort(np.where(free, against(guess, *kind), np.inf))[: LIKELY * missing]
+            more = rng.permutation(likely)[:missing]
+            free[more] = False
+            chosen += more.tolist()
+    print(f"{len(chosen)} more", flush=True)
     return np.array(chosen)
+
+
+def traits(faces: Measures) -> np.ndarray:
+    """Age, gender and origin of each face."""
+    origins = faces["labels"][:, : len(targets.ORIGINS)]
+    return np.column_stack([faces["age"], faces["female"], origins])
+
+
+def against(shown: np.ndarray, ages: tuple[int, int], female: float, origin: int) -> np.ndarray:
+    """How far each face is from being of this kind; under 1 it is."""
+    low, high = ages
+    beyond = np.maximum(0, np.maximum(low - shown[:, 0], shown[:, 0] - high)) / 10
+    return np.asarray(np.abs(shown[:, 1] - female) + 2 * (1 - shown[:, 2 + origin]) + 3 * beyond)
 
 
 def suitable(faces: Measures) -> np.ndarray:

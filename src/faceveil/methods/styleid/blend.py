@@ -50,23 +50,29 @@ def head_window(mesh: Floats, side: int, covered: bool = False) -> Weights:
 
 
 def head_mask(window: Weights, person: Weights) -> Mask:
-    """0 to 255: the face, and around it what of the new picture is person, with a few pixels to spare."""
-    size = 2 * SPILL + 1
-    reach = cv2.GaussianBlur(cv2.dilate(person, np.ones((size, size), np.uint8)), (0, 0), SPILL / 2)
-    share = np.maximum(np.clip(4 * window, 0, 1) * reach, window >= 1)
+    """0 to 255: the face, and around it what is person, with a few pixels to spare."""
+    share = np.maximum(np.clip(4 * window, 0, 1) * _grown(person), window >= 1)
     return np.asarray(np.rint(255 * share), np.uint8)
 
 
 def put_in(new: Pictured, source: Pictured, covered: bool = False) -> tuple[Image, Mask]:
     """The source's crop with the new head in it, and the mask of what changed.
 
-    Around the face only what of the new picture is person comes along, not what is behind it.
+    Around the face only what is person in both pictures comes along: neither what is behind the new head, nor more
+    of it than the old head leaves room for.
     """
     window = head_window(source.mesh, source.crop.shape[0], covered)
-    matte = np.maximum(new.person, (window >= 1).astype(np.float32))[..., None]
+    person = np.minimum(new.person, _grown(source.person))
+    matte = np.maximum(person, (window >= 1).astype(np.float32))[..., None]
     ahead = np.rint(source.crop + matte * (new.crop.astype(np.float32) - source.crop)).astype(np.uint8)
     met = multiband(ahead, source.crop, np.rint(255 * window).astype(np.uint8))
-    return met, head_mask(window, new.person)
+    return met, head_mask(window, person)
+
+
+def _grown(person: Weights) -> Weights:
+    size = 2 * SPILL + 1
+    wider = cv2.dilate(person, np.ones((size, size), np.uint8))
+    return np.asarray(cv2.GaussianBlur(wider, (0, 0), SPILL / 2), np.float32)
 
 
 def with_hair_of(source: Pictured, new: Pictured) -> Image:

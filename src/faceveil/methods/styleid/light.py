@@ -27,8 +27,6 @@ def relit(target: Image, target_mesh: Floats, source: Image, source_mesh: Floats
     lab = _lab(target)
     lab[..., 0] = np.clip((lab[..., 0] + 8) * whole[..., 0] - 8, 0, 100)
     lab[..., 1:] += whole[..., 1:]
-    lab += np.clip(_cheeks(_lab(source), source_mesh) - _cheeks(lab, target_mesh), -MOST_SHIFT, MOST_SHIFT)
-    lab[..., 0] = np.clip(lab[..., 0], 0, 100)
     rgb = cv2.cvtColor(lab, cv2.COLOR_LAB2RGB)
     return np.rint(np.clip(rgb, 0, 1) * 255).astype(np.uint8)
 
@@ -55,7 +53,7 @@ def _skin_weight(lab: Weights, mesh: Floats) -> Weights:
     for part in (RIGHT_EYE, LEFT_EYE, RIGHT_BROW, LEFT_BROW, LIPS):
         cv2.fillPoly(weight, [_pixels(mesh[part])], 0.0)
         cv2.polylines(weight, [_pixels(mesh[part])], True, 0.0, 2)
-    return weight * (0.02 + _likeness(lab, mesh))
+    return weight
 
 
 def _likeness(lab: Weights, mesh: Floats) -> Weights:

@@ -11,7 +11,8 @@ from faceveil.faces import Alignment, Face, align_ffhq, with_mesh
 from faceveil.faces.attributes import Attributes, attributes, skin_angle
 from faceveil.faces.face import Floats, Image
 from faceveil.faces.mesh import SURE
-from faceveil.faces.regions import Mask
+from faceveil.faces.regions import OVAL, Mask
+from faceveil.faces.sharpness import detail, no_sharper
 from faceveil.methods.styleid.blend import Pictured, put_in, with_hair_of
 from faceveil.methods.styleid.check import embeddings, margins
 from faceveil.methods.styleid.control import control
@@ -29,8 +30,9 @@ from faceveil.models.segmenter import person_mask
 
 PREVIEW = 128  # px of a small render
 SKETCH = 64  # px of the render on which a target is first looked at, enlarged to PREVIEW
-# Targets that suit best, at first and later, and how many of them, the furthest from the source, are drawn from.
-SUITABLE, FURTHEST = (60, 240), 8
+# How many targets at most are suitable, at first and later, and by how much they may suit worse than the best; how
+# many of them, the furthest from the source, are drawn from.
+SUITABLE, FURTHEST = ((30, 15.0), (120, 40.0)), 8
 CORRECTION = 0.8  # of what the sketch is off; directions are not quite independent
 # Whitened units away from the source, and more with each further try: far squeezes eyes.
 PUSH, PUSH_MORE = 1.2, 0.5
@@ -124,11 +126,13 @@ def choose(source: Source, rng: np.random.Generator, count: int) -> list[int]:
     ]
     far = np.min(distances, axis=0) if distances else np.zeros(len(targets))
     chosen: list[int] = []
-    for suitable in SUITABLE:
-        best = order[:suitable]
+    share = -(-count // len(SUITABLE))
+    for most, worse in SUITABLE:
+        left = order[~np.isin(order, chosen)]
+        enough = max(share, int(np.searchsorted(unlike[left], unlike[order[0]] + worse)))
+        best = left[: min(most, enough)]
         furthest = best[np.argsort(-far[best], kind="stable")[:FURTHEST]]
-        drawn = [int(i) for i in rng.permutation(furthest) if int(i) not in chosen]
-        chosen += drawn[: -(-count // len(SUITABLE))]
+        chosen += rng.permutation(furthest)[:share].tolist()
     return chosen[:count]
 
 
@@ -177,10 +181,17 @@ def fitted(source: Source, crop: Image) -> Fitted:
     onto = fitted_mesh(mesh, source.mesh)
     laid = warp(np.dstack([crop, _as_bytes(person_mask(crop))]), mesh, onto)
     lit = relit(np.ascontiguousarray(laid[..., :3]), onto, source.crop, source.mesh)
+    lit = no_sharper(lit, detail(source.crop, middle := _middle(source)), middle)
     person = np.asarray(laid[..., 3] / 255, np.float32)
     old = Pictured(source.crop, source.mesh, person_mask(source.crop))
     lit = with_hair_of(old, Pictured(lit, onto, person))
     return Fitted(*put_in(Pictured(lit, onto, person), old, source.person.covered), onto)
+
+
+def _middle(source: Source) -> NDArray[np.bool_]:
+    """Where the source's face is."""
+    mask = np.zeros(source.crop.shape[:2], np.uint8)
+    return np.asarray(cv2.fillPoly(mask, [np.rint(source.mesh[OVAL]).astype(np.int32)], 1) > 0)
 
 
 def _as_bytes(share: Weights) -> Mask:

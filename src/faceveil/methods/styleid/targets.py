@@ -29,7 +29,8 @@ EMBEDDING_STEPS = 127.0  # embeddings are stored as bytes of the largest value
 SURE = 0.85  # of a target's gender, so that no later step can tip it
 # What one unit of unlikeness is: looks in the order of looks.NAMES, which can be moved, and what can less.
 LOOKS_UNIT = np.array([10.0, 8.0, 0.07, 0.07, 0.025, 0.015, 0.07, 0.07])
-AGE_UNIT, SKIN_UNIT, EXPRESSION_UNIT, SHADE_UNIT = 3.0, 6.0, 0.25, 0.1
+AGE_UNIT, SKIN_UNIT, EXPRESSION_UNIT, SHADE_UNIT = 3.0, 20.0, 0.25, 0.1  # skin is recoloured anyway
+FAR = 2.0  # units of age from which unlikeness grows linearly
 LABEL_UNIT = np.array(
     [0.15] * 4 + [0.2, 0.3, 0.3, 0.2, 0.4, 0.3, 0.4, np.inf]
 )  # of LABELS; no target wears a hat
@@ -49,8 +50,8 @@ class Person:
 
     @property
     def covered(self) -> bool:
-        """By a hat or a scarf, as AttrNet sees it."""
-        return bool(self.labels[LABELS.index("hat")] > 0.5)
+        """By a hat or a scarf, or bald, as AttrNet sees it: no hair of another goes with that."""
+        return bool(max(self.labels[LABELS.index(name)] for name in ("hat", "bald")) > 0.5)
 
     @property
     def traits(self) -> NDArray[np.float64]:
@@ -87,7 +88,7 @@ class Pool:
     def unlikeness(self, source: Person) -> NDArray[np.float64]:
         """How badly each target suits: squared differences in the units above; infinite for the other gender."""
         total = (((self.looks - source.looks) / LOOKS_UNIT) ** 2).sum(axis=1)
-        total += ((self.age - source.age) / AGE_UNIT) ** 2
+        total += _squared_then_linear((self.age - source.age) / AGE_UNIT)
         total += ((self.shade - source.shade) / SHADE_UNIT) ** 2
         total += ((self.expression - source.expression) ** 2).sum(axis=1) / EXPRESSION_UNIT**2
         total += (((self.labels - source.labels) / LABEL_UNIT) ** 2).sum(axis=1)
@@ -100,6 +101,12 @@ class Pool:
     def distances(self, name: str, embedding: Floats) -> NDArray[np.float32]:
         """Of each target to an embedding, by the recogniser of that id."""
         return recognizer(name).distance(self.embeddings[name], embedding)
+
+
+def _squared_then_linear(steps: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Huber's loss: what is far off anyway must not outweigh everything else."""
+    size = np.abs(steps)
+    return np.asarray(np.where(size < FAR, size**2, 2 * FAR * size - FAR**2))
 
 
 def labels(crop: NDArray[np.uint8]) -> NDArray[np.float32]:
