@@ -1,6 +1,7 @@
 """Fit the directions that move a face's pose and expression: python -m training.control MEASURES [--count 5000]
 
-MEASURES keeps what was measured of the generated faces, whose codes are joined from one to three draws. Writes
+MEASURES keeps what was measured of the generated faces, whose codes are joined from one to three draws; which way
+leads away from a person is learned from the pool of targets (`training.pool`), which must be there. Writes
 methods/styleid/data/control.npz and prints how much of each measure the held-out faces' codes explain.
 """
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from faceveil.methods.styleid import control
 from faceveil.methods.styleid.looks import TRAITS, traits
-from faceveil.methods.styleid.targets import ORIGINS, labels
+from faceveil.methods.styleid.targets import ORIGINS, labels, pool
 from faceveil.models.generator import Generator
 from faceveil.models.mobilestylegan import SLOTS
 from faceveil.models.wspace import w_space
@@ -19,12 +20,13 @@ from training.latents import mixed_wplus
 from training.measures import SIZE, Measures, measured
 
 SEED = 2
+KEPT = ("female", "skin", *ORIGINS)
 COORDINATES = 120
 # Slots that move together; those beyond 12 hold colour and light, which a pose must not change.
 GROUPS = ((0, 1), (1, 4), (4, 7), (7, 10), (10, 13), (13, 23))
 MOVED = 5
 PENALTY = 300.0
-DAMPING = 0.1
+DAMPING = 0.03
 HELD_OUT = 800
 
 
@@ -37,12 +39,12 @@ def main() -> None:
     measures = measured(codes, options.measures)
     latents = codes[measures["code"]]
     x = np.stack([_coordinates(code) for code in latents])
-    y, names = _outcomes(measures)
+    y = _outcomes(measures, _origins(measures["picture"]))
     mean, deviation = y.mean(0), y.std(0)
     y = (y - mean) / deviation
-    explained(x, y, names)
+    explained(x, y)
     slopes = ridge(x, y)
-    identity, identity_mean = away(measures, latents)
+    identity, identity_mean = away()
     np.savez_compressed(
         control.DATA,
         moves=moves(slopes).astype(np.float16),
@@ -59,18 +61,16 @@ def _coordinates(wplus: np.ndarray) -> np.ndarray:
     return np.concatenate([white[first:last].mean(0) for first, last in GROUPS])
 
 
-def _outcomes(measures: Measures) -> tuple[np.ndarray, list[str]]:
-    """The traits, and what a change of traits must leave alone."""
+def _outcomes(measures: Measures, origins: np.ndarray) -> np.ndarray:
+    """The traits, and what a change of traits must leave alone (KEPT)."""
     skin = np.where(np.isnan(measures["skin"]), np.nanmean(measures["skin"]), measures["skin"])
     rows = zip(measures["looks"], measures["age"], measures["expression"], strict=True)
     wanted = np.stack([traits(looks, age, expression) for looks, age, expression in rows])
-    seen = np.stack([labels(picture) for picture in measures["picture"]])[:, : len(ORIGINS)]
-    return np.column_stack([wanted, _odds(measures["female"]), skin, _odds(seen)]), [
-        *TRAITS,
-        "female",
-        "skin",
-        *ORIGINS,
-    ]
+    return np.column_stack([wanted, _odds(measures["female"]), skin, _odds(origins)])
+
+
+def _origins(pictures: np.ndarray) -> np.ndarray:
+    return np.stack([labels(picture) for picture in pictures])[:, : len(ORIGINS)]
 
 
 def _odds(probability: np.ndarray) -> np.ndarray:
@@ -84,13 +84,13 @@ def ridge(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.linalg.solve(gram, centred.T @ (y - y.mean(0)))
 
 
-def explained(x: np.ndarray, y: np.ndarray, names: list[str]) -> None:
+def explained(x: np.ndarray, y: np.ndarray) -> None:
     order = np.random.default_rng(0).permutation(len(x))
     test, train = order[:HELD_OUT], order[HELD_OUT:]
     guess = (x[test] - x[train].mean(0)) @ ridge(x[train], y[train])
     share = 1 - ((guess - y[test]) ** 2).mean(0) / y[test].var(0)
     print(f"{len(x)} faces; share of variance explained on {HELD_OUT} held out:")
-    for name, value in zip(names, share, strict=True):
+    for name, value in zip((*TRAITS, *KEPT), share, strict=True):
         print(f"  {name:14} {value:.2f}")
 
 
@@ -110,20 +110,19 @@ def moves(slopes: np.ndarray) -> np.ndarray:
     return out
 
 
-def away(measures: Measures, latents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For each recogniser the slopes of its embedding on W's coordinates, and its mean, on faces of one draw.
+def away() -> tuple[np.ndarray, np.ndarray]:
+    """For each recogniser the slopes of its embedding on W's coordinates, and its mean, over the pool of targets.
 
     What leads away from a man leads to women and children first, so the part of the slopes that changes age,
-    gender, skin or another trait is taken out.
+    gender, origin or another trait is taken out.
     """
-    whole = (latents == latents[:, :1]).all(axis=(1, 2))
-    x = w_space().whiten(latents[whole, 0], control.COORDINATES)
-    y, _ = _outcomes({name: values[whole] for name, values in measures.items()})
-    y = np.column_stack([y, measures["expression"][whole]])
+    faces = pool()
+    x = w_space().whiten(faces.w, control.COORDINATES)
+    y = np.column_stack([_outcomes(vars(faces), faces.origin), faces.expression])
     kept = np.linalg.qr(ridge(x, (y - y.mean(0)) / y.std(0)))[0]
-    embeddings = measures["embeddings"][whole].transpose(1, 0, 2)
-    slopes = [ridge(x, one) for one in embeddings]
-    return np.stack([one - kept @ (kept.T @ one) for one in slopes]), embeddings.mean(axis=1)
+    slopes = [ridge(x, vectors) for vectors in faces.embeddings.values()]
+    means = np.stack([vectors.mean(axis=0) for vectors in faces.embeddings.values()])
+    return np.stack([one - kept @ (kept.T @ one) for one in slopes]), means
 
 
 def mean_mesh(meshes: np.ndarray) -> np.ndarray:

@@ -32,16 +32,16 @@ PREVIEW = 128  # px of a small render
 SKETCH = 64  # px of the render on which a target is first looked at, enlarged to PREVIEW
 # How many targets at most are suitable, at first and later, and by how much they may suit worse than the best; how
 # many of them, the furthest from the source, are drawn from.
-SUITABLE, FURTHEST = ((30, 15.0), (120, 40.0)), 8
+SUITABLE, FURTHEST = ((100, 15.0), (200, 40.0)), 8
 CORRECTION = 0.8  # of what the sketch is off; directions are not quite independent
 # Whitened units away from the source, and more with each further try: far squeezes eyes.
-PUSH, PUSH_MORE = 1.2, 0.5
+PUSH, PUSH_MORE = 2.2, 0.7
 # How much of each trait's difference is moved. Mouth width and eye opening are as much shape as expression, and
 # taken over whole they bring a person's AUC up by 0.07 to 0.1.
 SHARE = np.array([1.0, 1.0, 1.0, 0.3, 0.7, 0.3, 1.0, 1.0, 1.0] + [1.0] * 5)
 # How far each trait may be moved at first and after the sketch, in deviations: age and moods read too coarsely.
-FIRST = np.array([2.0] * 8 + [0.7] + [1.0] * 5)
-SECOND = np.array([1.0] * 6 + [0.5, 0.5, 0.2] + [0.5] * 5)
+FIRST = np.array([2.0] * 8 + [1.0] * 6)
+SECOND = np.array([1.0] * 8 + [0.4] + [0.5] * 5)
 # What one unit of a sketch's cost is: thresholds that are missing to WANTED, years; and what another class costs.
 WANTED, MARGIN_UNIT, YEARS_UNIT, OTHER_EXPRESSION, OTHER_GENDER = 1.4, 0.1, 6.0, 3.0, 6.0
 LARGEST = 1024

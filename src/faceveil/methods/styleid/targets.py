@@ -29,8 +29,8 @@ EMBEDDING_STEPS = 127.0  # embeddings are stored as bytes of the largest value
 SURE = 0.85  # of a target's gender, so that no later step can tip it
 # What one unit of unlikeness is: looks in the order of looks.NAMES, which can be moved, and what can less.
 LOOKS_UNIT = np.array([10.0, 8.0, 0.07, 0.07, 0.025, 0.015, 0.07, 0.07])
-AGE_UNIT, SKIN_UNIT, EXPRESSION_UNIT, SHADE_UNIT = 3.0, 20.0, 0.25, 0.1  # skin is recoloured anyway
-FAR = 2.0  # units of age from which unlikeness grows linearly
+AGE_UNIT, SKIN_UNIT, EXPRESSION_UNIT, SHADE_UNIT = 2.5, 20.0, 0.25, 0.1  # skin is recoloured anyway
+FAR = 3.0  # units of age from which unlikeness grows linearly
 LABEL_UNIT = np.array(
     [0.15] * 4 + [0.2, 0.3, 0.3, 0.2, 0.4, 0.3, 0.4, np.inf]
 )  # of LABELS; no target wears a hat
