@@ -26,7 +26,7 @@ COORDINATES = 120
 GROUPS = ((0, 1), (1, 4), (4, 7), (7, 10), (10, 13), (13, 23))
 MOVED = 5
 PENALTY = 300.0
-DAMPING = 0.03
+DAMPING = 0.1
 HELD_OUT = 800
 
 
