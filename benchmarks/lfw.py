@@ -7,12 +7,15 @@ from pathlib import Path
 import numpy as np
 
 from faceveil.evaluation.protocol import read_pairs
-from faceveil.faces import Face, find_faces, pose
+from faceveil.faces import Face, align_ffhq, find_faces, pose
 from faceveil.faces.attributes import attributes, skin_angle
 from faceveil.methods.styleid.check import embeddings
 from faceveil.methods.styleid.looks import looks
+from faceveil.methods.styleid.targets import ORIGINS, labels
 from faceveil.models.recognizers import RECOGNIZERS
 from faceveil.photos import read_photo
+
+ALIGNED = 256  # px of a face for AttrNet
 
 
 def lfw_root() -> Path:
@@ -62,13 +65,18 @@ def read(image: np.ndarray, face: Face) -> dict[str, object]:
         "embeddings": embeddings(image, face, list(RECOGNIZERS)),
         "age": seen.age, "female": seen.female, "expression": int(seen.expression.argmax()),
         "pose": np.array([head.yaw, head.pitch, head.roll]), "looks": looks(image, face),
-        "skin": skin_angle(image, face),
+        "skin": skin_angle(image, face), "origin": origin(image, face),
     }  # fmt: skip
 
 
+def origin(image: np.ndarray, face: Face) -> np.ndarray:
+    """Probabilities of ORIGINS, as AttrNet sees them."""
+    return labels(align_ffhq(face, ALIGNED).crop(image))[: len(ORIGINS)]
+
+
 def gallery(root: Path, people: int, cache: Path | None) -> dict[str, np.ndarray]:
-    """First photos of this many people: names, age, gender, skin, and embeddings under each recogniser's id."""
-    file = cache / f"gallery-{people}.npz" if cache else None
+    """First photos of this many people: names, age, gender, skin, origin, embeddings by recogniser."""
+    file = cache / f"gallery-{people}-origin.npz" if cache else None
     if file and file.exists():
         with np.load(file) as stored:
             return dict(stored)
@@ -88,4 +96,5 @@ def _gallery_rows(root: Path, people: int) -> Iterator[dict[str, object]]:
         if face is not None:
             seen = attributes(image, face)
             numbers = {"age": seen.age, "female": seen.female, "skin": skin_angle(image, face)}
+            numbers["origin"] = origin(image, face)
             yield {"name": name, **numbers, **embeddings(image, face, list(RECOGNIZERS))}

@@ -9,7 +9,8 @@ gallery of first photos. With `--both` the first photos are anonymised too. A me
 privacy and with recognisers that take no part in choosing, pushing and checking: styleid:high@AC. Beside the methods
 stand the unprocessed photo, the slightly blurred one (the noise floor of the attribute networks), the encoder's
 reconstruction, and the matched stranger: another real person of the same gender, near in age and skin, which is the
-floor of every method that keeps these. Intervals are 95 %, by bootstrap over people.
+floor of every method that keeps these; and one of the same origin besides, as AttrNet sees it. Intervals are 95 %, by
+bootstrap over people.
 """
 
 import argparse
@@ -37,6 +38,7 @@ from faceveil.methods.styleid.looks import GAZE_X, MOUTH, YAW
 from faceveil.models.encoder import Encoder
 from faceveil.models.recognizers import RECOGNIZERS, Recognizer, recognizer
 
+FAR_ORIGIN = 100.0  # unlikeness of another origin: after all of the same
 BLACK = 0.25  # share of black pixels in the face's middle from which it counts as covered
 STAGES = {
     "measure": "look_at",
@@ -46,7 +48,8 @@ STAGES = {
     "check": "check",
 }
 EVERY = (
-    "unprocessed,slight blur,stranger,reconstruction,blur,pixelate,k-same-pixel,anonfaces,"
+    "unprocessed,slight blur,stranger,stranger of the same origin,reconstruction,blur,pixelate,k-same-pixel,"
+    "anonfaces,"
     "styleid@B,styleid@AC,styleid,styleid:low,styleid:high,styleid-layers,styleid-channels,styleid-mask"
 )
 Row = dict[str, object]
@@ -144,6 +147,7 @@ def make(
         "slight blur": lambda subject: cv2.GaussianBlur(subject.image, (0, 0), 1.0),
         "reconstruction": reconstruct,
         "stranger": lambda subject: stranger(subject, root, others),
+        "stranger of the same origin": lambda subject: stranger(subject, root, others, same_origin=True),
     }
     return [plain[name](subject) for subject in subjects], None
 
@@ -205,13 +209,17 @@ def reconstruct(subject: Subject) -> np.ndarray:
     return paste(subject.image, render, place, mask, feather=flow.FEATHER)
 
 
-def stranger(subject: Subject, root: Path, others: dict[str, np.ndarray]) -> np.ndarray:
-    """The photo of another person of the same gender, nearest in age and skin."""
+def stranger(
+    subject: Subject, root: Path, others: dict[str, np.ndarray], same_origin: bool = False
+) -> np.ndarray:
+    """The photo of another person of the same gender, nearest in age and skin; of the same origin if asked for."""
     seen = subject.read
     unlike = (
         np.abs(others["age"] - seen["age"]) / 5 + np.abs(np.nan_to_num(others["skin"] - seen["skin"])) / 8
     )
     unlike[(others["female"] > 0.5) != (seen["female"] > 0.5)] = np.inf
+    if same_origin:
+        unlike[others["origin"].argmax(axis=1) != seen["origin"].argmax()] += FAR_ORIGIN
     unlike[[person_of(name) == subject.person for name in others["name"]]] = np.inf
     return photo(root, str(others["name"][unlike.argmin()]))
 
@@ -346,10 +354,11 @@ def utility(before: dict[int, dict], after: dict[int, dict]) -> Row:
     def error(key: str) -> np.ndarray:
         return np.abs(np.subtract(*both(key)))
 
-    female, expression, look = both("female"), both("expression"), both("looks")
+    female, expression, look, origin = (both(key) for key in ("female", "expression", "looks", "origin"))
     result: Row = {
         "gender_kept": round(float(np.mean((female[0] > 0.5) == (female[1] > 0.5))), 3),
         "expression_kept": round(float(np.mean(expression[0] == expression[1])), 3),
+        "origin_kept": round(float(np.mean(origin[0].argmax(1) == origin[1].argmax(1))), 3),
         "age_error": round(float(error("age").mean()), 2),
         "pose_error": [round(float(value), 2) for value in error("pose").mean(axis=0)],
         "skin_error": round(float(np.nanmean(error("skin"))), 2),
@@ -387,6 +396,7 @@ def print_table(results: dict[str, Row]) -> None:
         "rank A, B, C",
         "diversity A, B, C",
         "gender",
+        "origin",
         "expression",
     ]
     heads += ["age error", "yaw, pitch, roll error", "mouth, yaw, gaze r", "background", "covered", "CPU s"]
@@ -412,6 +422,7 @@ def cells(name: str, row: Row) -> list[str]:
     kept = row.get("background_kept")
     return [
         name, *aucs, of_each("accuracy"), far, of_each("rank"), of_each("diversity"), f"{row['gender_kept']:.2f}",
+        f"{row['origin_kept']:.2f}",
         f"{row['expression_kept']:.2f}", f"{row['age_error']:.1f}", ", ".join(f"{v:.1f}" for v in row["pose_error"]),
         ", ".join(f"{row[f'{what}_correlation']:.2f}" for what in ("mouth", "yaw", "gaze")),
         "–" if kept is None else f"{kept:.0%}", f"{row['covered']:.2f}", f"{row['cpu_seconds']:.2f}",

@@ -3,7 +3,7 @@
 The target is laid over the source by a similarity of the outlines alone, so that the proportions within the face,
 and where in it eyes, nose and mouth lie, stay the target's. Only towards the rim does the warp bend to the source's
 outline, so that ears and neck go on where they were. Lips and lids are then brought to the source's opening, which
-is expression.
+is expression, and irises to where the source looks.
 """
 
 from functools import cache
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from faceveil.faces.align import similarity
 from faceveil.faces.face import Floats, Image
+from faceveil.faces.gaze import LEFT_CORNERS, RIGHT_CORNERS
 from faceveil.faces.regions import LEFT_BROW, LEFT_EYE, LIPS, NOSE, OVAL, RIGHT_BROW, RIGHT_EYE
 from faceveil.methods.styleid.control import control
 
@@ -85,19 +86,33 @@ def fitted_mesh(target: Floats, source: Floats) -> Floats:
     return _with_opening_of(source, laid)
 
 
+def irises(mesh: Floats, gaze: Floats) -> Floats:
+    """2 × 2: where both irises lie in a mesh's picture for this gaze (in eye widths, see faces/gaze.py)."""
+    places = []
+    for corners in (RIGHT_CORNERS, LEFT_CORNERS):
+        start, end = mesh[list(corners)]
+        along = end - start
+        places.append((start + end) / 2 + gaze[0] * along + gaze[1] * np.array([-along[1], along[0]]))
+    return np.array(places)
+
+
 def warp(crop: Image, mesh: Floats, onto: Floats) -> Image:
-    """The crop with its mesh's vertices moved to `onto` by a thin-plate spline; sizes and channels stay."""
+    """The crop with its mesh's vertices moved to `onto` by a thin-plate spline; sizes and channels stay.
+
+    Points after the mesh's own (irises) are moved too.
+    """
     from scipy.interpolate import RBFInterpolator  # slow to import
 
     side = crop.shape[0]
     frame = (
         np.array([[x, y] for x in (0.0, 0.5, 1.0) for y in (0.0, 0.5, 1.0) if (x, y) != (0.5, 0.5)]) * side
     )
+    knots = [*KNOTS, *range(FACE_OUTLINE.stop, len(mesh))]
     matrix = similarity(mesh, onto)
     there = frame @ matrix[:, :2].T + matrix[:, 2]
     spline = RBFInterpolator(
-        np.vstack([onto[KNOTS], there]) / side,
-        np.vstack([mesh[KNOTS], frame]) / side,
+        np.vstack([onto[knots], there]) / side,
+        np.vstack([mesh[knots], frame]) / side,
         kernel="thin_plate_spline",
         smoothing=1e-5,
     )

@@ -10,16 +10,17 @@ from numpy.typing import NDArray
 from faceveil.faces import Alignment, Face, align_ffhq, with_mesh
 from faceveil.faces.attributes import Attributes, attributes, skin_angle
 from faceveil.faces.face import Floats, Image
+from faceveil.faces.gaze import gaze
 from faceveil.faces.mesh import SURE
 from faceveil.faces.regions import OVAL, Mask
 from faceveil.faces.sharpness import detail, no_sharper
 from faceveil.methods.styleid.blend import Pictured, put_in, with_hair_of
 from faceveil.methods.styleid.check import embeddings, margins
 from faceveil.methods.styleid.control import control
-from faceveil.methods.styleid.fit import fitted_mesh, warp, with_forehead
+from faceveil.methods.styleid.fit import fitted_mesh, irises, warp, with_forehead
 from faceveil.methods.styleid.harmony import harmonised
 from faceveil.methods.styleid.light import Weights, relit
-from faceveil.methods.styleid.looks import face_in_crop, looks, lower_face_shade, traits
+from faceveil.methods.styleid.looks import GAZE_X, GAZE_Y, face_in_crop, looks, lower_face_shade, traits
 from faceveil.methods.styleid.targets import Person, labels, pool
 from faceveil.models.generator import Generator, as_wplus
 from faceveil.models.mobilefacenet import CARD as ATTRNET_READS
@@ -45,6 +46,7 @@ SECOND = np.array([1.0] * 8 + [0.4] + [0.5] * 5)
 # What one unit of a sketch's cost is: thresholds that are missing to WANTED, years; and what another class costs.
 WANTED, MARGIN_UNIT, YEARS_UNIT, OTHER_EXPRESSION, OTHER_GENDER = 1.4, 0.1, 6.0, 3.0, 6.0
 LARGEST = 1024
+MOST_GAZE = 0.15  # eye widths by which irises are moved at most
 CARDS = (
     "mobilestylegan.ffhq-1024",
     "iris.64",
@@ -179,7 +181,13 @@ def fitted(source: Source, crop: Image) -> Fitted:
     assert face.mesh is not None
     mesh = with_forehead(face.mesh)
     onto = fitted_mesh(mesh, source.mesh)
-    laid = warp(np.dstack([crop, _as_bytes(person_mask(crop))]), mesh, onto)
+    own = gaze(crop, face)
+    wanted = own + np.clip(source.person.looks[[GAZE_X, GAZE_Y]] - own, -MOST_GAZE, MOST_GAZE)
+    laid = warp(
+        np.dstack([crop, _as_bytes(person_mask(crop))]),
+        np.vstack([mesh, irises(mesh, own)]),
+        np.vstack([onto, irises(onto, wanted)]),
+    )
     lit = relit(np.ascontiguousarray(laid[..., :3]), onto, source.crop, source.mesh)
     lit = no_sharper(lit, detail(source.crop, middle := _middle(source)), middle)
     person = np.asarray(laid[..., 3] / 255, np.float32)
