@@ -36,7 +36,7 @@ SKETCH = 64  # px of the render on which a target is first looked at, enlarged t
 SUITABLE, FURTHEST = ((100, 15.0), (200, 40.0)), 8
 CORRECTION = 0.8  # of what the sketch is off; directions are not quite independent
 # Whitened units away from the source, and more with each further try: far squeezes eyes.
-PUSH, PUSH_MORE = 2.2, 0.7
+PUSH, PUSH_MORE = 3.0, 0.7
 # How much of each trait's difference is moved. Mouth width and eye opening are as much shape as expression, and
 # taken over whole they bring a person's AUC up by 0.07 to 0.1.
 SHARE = np.array([1.0, 1.0, 1.0, 0.3, 0.7, 0.3, 1.0, 1.0, 1.0] + [1.0] * 5)
