@@ -5,8 +5,8 @@
 MIKU's equations 2 and 3 (and 1 and 2 of the conference paper) take the squared error of pixels and 0.1 times the
 distance of four VGG-16 maps, with the background masked; `MIKU` below is that recipe. `REFINE` goes on from the
 encoder's code with LPIPS and an identity term. The recogniser in that term is MobileFaceNet, which therefore
-must not judge the result. Descent runs in whitened coordinates of W, where one step means as much along every
-axis, and through the generator's early exits, coarse to fine. What an early exit does not show, detail at 256 px,
+must not judge the result. Descent runs along axes on which the loss curves alike, as `training/curvature.py` measured
+it, and through the generator's early exits, coarse to fine. What an early exit does not show, detail at 256 px,
 is compared in a quarter of the picture at a time, which costs little more than the whole at 64 px.
 """
 
@@ -25,19 +25,21 @@ from torch.nn import functional as F
 
 from faceveil.errors import UsageError
 from faceveil.models.generator import as_wplus, synthesis
-from faceveil.models.mobilestylegan import Floats
+from faceveil.models.mobilestylegan import SLOTS, Floats
 from faceveil.models.torch.encoder import arcface_crop
 from faceveil.models.torch.lpips import Lpips
 from faceveil.models.torch.mobilenet import face_recognizer
 from faceveil.models.torch.mobilestylegan import CELLS, Synthesis, Window
 from faceveil.models.torch.vgg import VggMaps
-from faceveil.models.wspace import w_space
+from faceveil.models.wspace import DATA, w_space
 
 Images = NDArray[np.uint8]
 View = int | Window  # the whole picture at this size, or a part of it at 256 px
 DETAIL_SIZE = 256
 HALF = CELLS // 2
 QUARTERS = [Window(top, left, HALF) for top, left in ((0, 0), (HALF, HALF), (0, HALF), (HALF, 0))]
+FREE = 200  # of W's whitened axes may move, in each slot
+SOFTEST = 0.3  # of the mean curvature: no direction counts as softer
 MOMENTUM = 0.7  # of Adam; 0.9 is too slow to turn in twenty steps
 LOOKS: dict[str, Callable[[], "Lpips | VggMaps"]] = {"lpips": Lpips, "vgg": VggMaps}
 
@@ -51,8 +53,7 @@ class Recipe:
     identity: float = 1.0
     stages: tuple[tuple[int, float], ...] = ((64, 1.0),)  # exit, and its share of the steps
     details: float = 0.25  # share of all steps that compare a quarter of the picture at 256 px instead
-    axes: int = 200  # of W that are free, in each slot
-    rate: float = 0.2
+    rate: float = 0.5
     pull: float = 0.0  # towards the mean face, so that codes stay where the generator draws faces
     background: float = 1.0  # what it weighs, beside the person's 1, where masks are given
     batch: int = 1  # faces at a time
@@ -69,8 +70,6 @@ MIKU = Recipe(
     identity=0,
     stages=((64, 0.5), (128, 0.3), (256, 0.2)),
     details=0,
-    axes=512,
-    rate=0.15,
     background=0,
 )
 
@@ -114,21 +113,29 @@ def _check(crops: Images, start: Floats | None, steps: int, masks: NDArray[np.fl
 
 def _descend(wplus: Floats, target: "_Target", steps: int, recipe: Recipe) -> Floats:
     """Adam with a rate that rises for a few steps and then falls along a cosine."""
-    space = w_space()
-    basis = torch.from_numpy(space.spread[: recipe.axes, None] * space.axes[: recipe.axes])
-    begin, begin_white = torch.from_numpy(wplus), torch.from_numpy(space.whiten(wplus, recipe.axes))
-    moved = torch.zeros_like(begin_white, requires_grad=True)
+    begin, begin_white = torch.from_numpy(wplus), torch.from_numpy(w_space().whiten(wplus, FREE))
+    white = torch.from_numpy(w_space().spread[:FREE, None] * w_space().axes[:FREE])
+    moved = torch.zeros(len(wplus), SLOTS, 1, FREE, requires_grad=True)
     optimizer = torch.optim.Adam([moved], lr=recipe.rate, betas=(MOMENTUM, 0.99))
     for step, view in enumerate(_views(steps, recipe)):
         warm_up = min(1.0, (step + 1) / 3)
         optimizer.param_groups[0]["lr"] = recipe.rate * warm_up * _fall(step / steps)
-        loss = target.loss(begin + moved @ basis, view)
-        loss = loss + recipe.pull * (begin_white + moved).square().sum() / moved[0].numel()
+        change = (moved @ _axes())[:, :, 0]
+        loss = target.loss(begin + change @ white, view)
+        loss = loss + recipe.pull * (begin_white + change).square().sum() / change[0].numel()
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
-    found: Floats = (begin + moved @ basis).detach().numpy()
+    found: Floats = (begin + (moved @ _axes())[:, :, 0] @ white).detach().numpy()
     return found
+
+
+@cache
+def _axes() -> Tensor:
+    """Directions in whitened coordinates (23 × 200 × 200), the longer the less the loss curves along them."""
+    with np.load(DATA / "projector-axes.npz") as stored:
+        axes, curvature = stored["axes"].astype(np.float32), stored["curvature"]
+    return torch.from_numpy(axes / np.sqrt(curvature / curvature.mean() + SOFTEST)[..., None])
 
 
 def _fall(done: float) -> float:
@@ -175,35 +182,41 @@ class _Target:
             if isinstance(view, Window):
                 photos, weights = view.cut(photos), view.cut(weights)
             with torch.no_grad():
-                self.seen[view] = photos, weights, self.look.taps(_enlarged(photos))
+                self.seen[view] = photos, weights, self.look.taps(enlarged(photos))
         return self.seen[view]
 
     def person(self, size: int) -> Tensor:
         """Who the photos show, as far as this size tells."""
         if size not in self.people:
             with torch.no_grad():
-                self.people[size] = _who(self.at(size)[0])
+                self.people[size] = who(self.at(size)[0])
         return self.people[size]
 
     def loss(self, wplus: Tensor, view: View) -> Tensor:
         """Summed over faces, so that one does not depend on its company."""
         photos, weights, looks = self.at(view)
-        drawn = _generator(view)(wplus) if isinstance(view, int) else _generator(DETAIL_SIZE)(wplus, view)
-        renders = weights * drawn + (1 - weights) * photos
+        renders = weights * draw(wplus, view) + (1 - weights) * photos
         pixels = (renders - photos).square().mean((1, 2, 3))
-        look = self.look.distance(self.look.taps(_enlarged(renders)), looks)
+        look = self.look.distance(self.look.taps(enlarged(renders)), looks)
         total = pixels + self.recipe.look_weight * look
         if self.recipe.identity and isinstance(view, int):  # a quarter of a face is nobody
-            likeness = (_who(renders) * self.person(view)).sum(1)
+            likeness = (who(renders) * self.person(view)).sum(1)
             total = total + self.recipe.identity * (1 - likeness)
         summed: Tensor = total.sum()
         return summed
 
 
-def _who(images: Tensor) -> Tensor:
+def who(images: Tensor) -> Tensor:
     """MobileFaceNet's embeddings of FFHQ crops in [-1, 1]."""
     embeddings: Tensor = face_recognizer()(arcface_crop((images + 1) / 2))
     return embeddings
+
+
+def draw(wplus: Tensor, view: View) -> Tensor:
+    """What a view shows of codes, in [-1, 1]."""
+    if isinstance(view, int):
+        return _generator(view)(wplus)  # type: ignore[no-any-return]
+    return _generator(DETAIL_SIZE)(wplus, view)  # type: ignore[no-any-return]
 
 
 def _resized(images: NDArray[np.uint8] | NDArray[np.float32], size: int) -> Tensor:
@@ -213,7 +226,7 @@ def _resized(images: NDArray[np.uint8] | NDArray[np.float32], size: int) -> Tens
     return torch.from_numpy(np.ascontiguousarray(planes, np.float32))
 
 
-def _enlarged(images: Tensor) -> Tensor:
+def enlarged(images: Tensor) -> Tensor:
     """AlexNet and VGG look at 128 px or more."""
     if images.shape[-1] >= 128:
         return images
