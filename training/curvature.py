@@ -1,4 +1,4 @@
-"""How steeply the projector's loss curves along W+: python -m training.curvature DATA [--faces 40]
+"""How steeply the projector's loss curves along W+: python -m training.curvature DATA [--faces 30]
 
                                                      → src/faceveil/models/data/projector-axes.npz
 
@@ -29,6 +29,7 @@ from training.real_faces import SIZE, align, list_faces
 
 SEED = 5
 DRAWS = 4  # of v, for each face and view
+WHOLE = 0.75  # what the whole at 64 px weighs; a quarter at 256 px weighs the rest
 
 
 def training_faces(data: Path, set_: str, count: int) -> np.ndarray:
@@ -52,8 +53,8 @@ def squared(image: Tensor, view: View, network: Lpips) -> Tensor:
     for tap, head in zip(network.taps(enlarged(image)), network.heads, strict=True):
         weight = REFINE.look_weight * head / (tap.shape[2] * tap.shape[3])
         parts.append((weight.sqrt() * tap).flatten())
-    if isinstance(view, int):
-        parts.append((REFINE.identity / 2) ** 0.5 * who(image).flatten())
+    if view not in QUARTERS:
+        parts.append((REFINE.identity / 2) ** 0.5 * who(image, view).flatten())
     return torch.cat(parts)
 
 
@@ -69,12 +70,11 @@ def sketches(code: np.ndarray, view: View, network: Lpips, rng: torch.Generator)
 
 
 def curvature(crops: np.ndarray) -> np.ndarray:
-    """The mean Gauss-Newton matrix of each slot, 23 × 200 × 200; details count as in the projector's steps."""
+    """The mean Gauss-Newton matrix of each slot, 23 × 200 × 200."""
     rng, quarters = torch.Generator().manual_seed(SEED), cycle(QUARTERS)
     network, mean = Lpips(), torch.zeros(SLOTS, FREE, FREE)
     for number, code in enumerate(Encoder().encode(crops)):
-        views: tuple[tuple[View, float], ...] = (64, 1 - REFINE.details), (next(quarters), REFINE.details)
-        for view, share in views:
+        for view, share in ((View(64), WHOLE), (next(quarters), 1 - WHOLE)):
             for row in sketches(code, view, network, rng):
                 mean += 2 * share / (DRAWS * len(crops)) * row[:, :, None] * row[:, None, :]
         print(f"{number + 1} of {len(crops)}", flush=True)
@@ -84,7 +84,7 @@ def curvature(crops: np.ndarray) -> np.ndarray:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path)
-    parser.add_argument("--faces", type=int, default=40, help="Of FFHQ, and as many of LFW.")
+    parser.add_argument("--faces", type=int, default=30, help="Of FFHQ, and as many of LFW.")
     options = parser.parse_args()
     torch.set_num_threads(1)
     keep_freed_memory()

@@ -6,15 +6,15 @@ MIKU's equations 2 and 3 (and 1 and 2 of the conference paper) take the squared 
 distance of four VGG-16 maps, with the background masked; `MIKU` below is that recipe. `REFINE` goes on from the
 encoder's code with LPIPS and an identity term. The recogniser in that term is MobileFaceNet, which therefore
 must not judge the result. Descent runs along axes on which the loss curves alike, as `training/curvature.py` measured
-it, and through the generator's early exits, coarse to fine. What an early exit does not show, detail at 256 px,
-is compared in a quarter of the picture at a time, which costs little more than the whole at 64 px.
+it, and through the generator's early exits, coarse to fine. The last steps look closely: in turn at the face at
+128 px, where a recogniser is harder to please without the person, and at a quarter of the picture at 256 px.
 """
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cache
-from itertools import cycle
+from itertools import cycle, islice
 
 import cv2
 import numpy as np
@@ -24,9 +24,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from faceveil.errors import UsageError
+from faceveil.models.encoder import arcface_matrices
 from faceveil.models.generator import as_wplus, synthesis
 from faceveil.models.mobilestylegan import SLOTS, Floats
-from faceveil.models.torch.encoder import arcface_crop
 from faceveil.models.torch.lpips import Lpips
 from faceveil.models.torch.mobilenet import face_recognizer
 from faceveil.models.torch.mobilestylegan import CELLS, Synthesis, Window
@@ -34,10 +34,22 @@ from faceveil.models.torch.vgg import VggMaps
 from faceveil.models.wspace import DATA, w_space
 
 Images = NDArray[np.uint8]
-View = int | Window  # the whole picture at this size, or a part of it at 256 px
-DETAIL_SIZE = 256
 HALF = CELLS // 2
-QUARTERS = [Window(top, left, HALF) for top, left in ((0, 0), (HALF, HALF), (0, HALF), (HALF, 0))]
+
+
+@dataclass(frozen=True)
+class View:
+    """The picture at a size, or a part of it."""
+
+    size: int
+    window: Window | None = None
+
+    def cut(self, images: Tensor) -> Tensor:
+        return images if self.window is None else self.window.cut(images)
+
+
+FACE = View(128, Window(8, 8, 48))  # as much as the recogniser sees
+QUARTERS = [View(256, Window(top, left, HALF)) for top, left in ((0, 0), (HALF, HALF), (0, HALF), (HALF, 0))]
 FREE = 200  # of W's whitened axes may move, in each slot
 SOFTEST = 0.3  # of the mean curvature: no direction counts as softer
 MOMENTUM = 0.7  # of Adam; 0.9 is too slow to turn in twenty steps
@@ -51,8 +63,12 @@ class Recipe:
     look: str = "lpips"  # or "vgg", MIKU's four maps
     look_weight: float = 2.0
     identity: float = 1.0
-    stages: tuple[tuple[int, float], ...] = ((64, 1.0),)  # exit, and its share of the steps
-    details: float = 0.25  # share of all steps that compare a quarter of the picture at 256 px instead
+    stages: tuple[tuple[int, float], ...] = (
+        (64, 1.0),
+    )  # exit, and its share of the steps that see the whole
+    close: float = (
+        0.6  # share of all steps, the last ones, that see the face at 128 px or a quarter at 256 px
+    )
     rate: float = 0.5
     pull: float = 0.0  # towards the mean face, so that codes stay where the generator draws faces
     background: float = 1.0  # what it weighs, beside the person's 1, where masks are given
@@ -69,7 +85,7 @@ MIKU = Recipe(
     look_weight=0.1,
     identity=0,
     stages=((64, 0.5), (128, 0.3), (256, 0.2)),
-    details=0,
+    close=0,
     background=0,
 )
 
@@ -143,11 +159,11 @@ def _fall(done: float) -> float:
 
 
 def _views(steps: int, recipe: Recipe) -> Iterator[View]:
-    """What each step looks at; details stand evenly between views of the whole, and go round the quarters."""
-    seen = [int((step + 1) * recipe.details) - int(step * recipe.details) for step in range(steps)]
-    exits, quarters = _exits(steps - sum(seen), recipe), cycle(QUARTERS)
-    for detail in seen:
-        yield next(quarters) if detail else next(exits)
+    """What each step looks at: the whole, then by turns the face and a quarter of the picture."""
+    close = round(steps * recipe.close)
+    yield from (View(size) for size in _exits(steps - close, recipe))
+    turns = cycle(view for quarter in QUARTERS for view in (FACE, quarter))
+    yield from islice(turns, close)
 
 
 def _exits(steps: int, recipe: Recipe) -> Iterator[int]:
@@ -168,29 +184,26 @@ class _Target:
         self.recipe, self.look = recipe, _look(recipe.look)
         self.crops, self.masks = crops, masks
         self.seen: dict[View, tuple[Tensor, Tensor, list[Tensor]]] = {}
-        self.people: dict[int, Tensor] = {}
+        self.people: dict[View, Tensor] = {}
 
     def at(self, view: View) -> tuple[Tensor, Tensor, list[Tensor]]:
         """Photos in [-1, 1], their weights, and what they look like."""
         if view not in self.seen:
-            size = view if isinstance(view, int) else DETAIL_SIZE
-            photos = _resized(self.crops, size) / 127.5 - 1
-            weights = torch.ones(len(photos), 1, size, size)
+            photos = view.cut(_resized(self.crops, view.size)) / 127.5 - 1
+            weights = torch.ones_like(photos[:, :1])
             if self.masks is not None:
                 floor = self.recipe.background
-                weights = floor + (1 - floor) * _resized(self.masks[..., None], size)
-            if isinstance(view, Window):
-                photos, weights = view.cut(photos), view.cut(weights)
+                weights = floor + (1 - floor) * view.cut(_resized(self.masks[..., None], view.size))
             with torch.no_grad():
                 self.seen[view] = photos, weights, self.look.taps(enlarged(photos))
         return self.seen[view]
 
-    def person(self, size: int) -> Tensor:
-        """Who the photos show, as far as this size tells."""
-        if size not in self.people:
+    def person(self, view: View) -> Tensor:
+        """Who the photos show, as far as this view tells."""
+        if view not in self.people:
             with torch.no_grad():
-                self.people[size] = who(self.at(size)[0])
-        return self.people[size]
+                self.people[view] = who(self.at(view)[0], view)
+        return self.people[view]
 
     def loss(self, wplus: Tensor, view: View) -> Tensor:
         """Summed over faces, so that one does not depend on its company."""
@@ -199,24 +212,27 @@ class _Target:
         pixels = (renders - photos).square().mean((1, 2, 3))
         look = self.look.distance(self.look.taps(enlarged(renders)), looks)
         total = pixels + self.recipe.look_weight * look
-        if self.recipe.identity and isinstance(view, int):  # a quarter of a face is nobody
-            likeness = (who(renders) * self.person(view)).sum(1)
+        if self.recipe.identity and view not in QUARTERS:  # a quarter of a face is nobody
+            likeness = (who(renders, view) * self.person(view)).sum(1)
             total = total + self.recipe.identity * (1 - likeness)
         summed: Tensor = total.sum()
         return summed
 
 
-def who(images: Tensor) -> Tensor:
-    """MobileFaceNet's embeddings of FFHQ crops in [-1, 1]."""
-    embeddings: Tensor = face_recognizer()(arcface_crop((images + 1) / 2))
-    return embeddings
-
-
 def draw(wplus: Tensor, view: View) -> Tensor:
     """What a view shows of codes, in [-1, 1]."""
-    if isinstance(view, int):
-        return _generator(view)(wplus)  # type: ignore[no-any-return]
-    return _generator(DETAIL_SIZE)(wplus, view)  # type: ignore[no-any-return]
+    images: Tensor = _generator(view.size)(wplus, view.window)
+    return images
+
+
+def who(images: Tensor, view: View) -> Tensor:
+    """MobileFaceNet's embeddings of what a view shows of FFHQ crops, in [-1, 1]."""
+    rows, columns = (torch.from_numpy(matrix) for matrix in arcface_matrices(view.size))
+    if view.window is not None:
+        top, left, side = (view.size // CELLS * cells for cells in astuple(view.window))
+        rows, columns = rows[:, top : top + side], columns[:, left : left + side]
+    embeddings: Tensor = face_recognizer()(rows @ ((images + 1) / 2) @ columns.T)
+    return embeddings
 
 
 def _resized(images: NDArray[np.uint8] | NDArray[np.float32], size: int) -> Tensor:
