@@ -51,7 +51,7 @@ class View:
 FACE = View(128, Window(8, 8, 48))  # as much as the recogniser sees
 QUARTERS = [View(256, Window(top, left, HALF)) for top, left in ((0, 0), (HALF, HALF), (0, HALF), (HALF, 0))]
 FREE = 200  # of W's whitened axes may move, in each slot
-SOFTEST = 0.3  # of the mean curvature: no direction counts as softer
+SOFTEST = 1.0  # of the mean curvature is added to every curvature, so that no direction is taken for flat
 MOMENTUM = 0.7  # of Adam; 0.9 is too slow to turn in twenty steps
 LOOKS: dict[str, Callable[[], "Lpips | VggMaps"]] = {"lpips": Lpips, "vgg": VggMaps}
 
