@@ -50,7 +50,7 @@ class View:
 
 FACE = View(128, Window(8, 8, 48))  # as much as the recogniser sees
 QUARTERS = [View(256, Window(top, left, HALF)) for top, left in ((0, 0), (HALF, HALF), (0, HALF), (HALF, 0))]
-FREE = 200  # of W's whitened axes may move, in each slot
+FREE = 200  # of W's axes may move, in each slot
 SOFTEST = 1.0  # of the mean curvature is added to every curvature, so that no direction is taken for flat
 MOMENTUM = 0.7  # of Adam; 0.9 is too slow to turn in twenty steps
 LOOKS: dict[str, Callable[[], "Lpips | VggMaps"]] = {"lpips": Lpips, "vgg": VggMaps}
@@ -70,7 +70,6 @@ class Recipe:
         0.6  # share of all steps, the last ones, that see the face at 128 px or a quarter at 256 px
     )
     rate: float = 0.5
-    pull: float = 0.0  # towards the mean face, so that codes stay where the generator draws faces
     background: float = 1.0  # what it weighs, beside the person's 1, where masks are given
     batch: int = 1  # faces at a time
 
@@ -129,29 +128,28 @@ def _check(crops: Images, start: Floats | None, steps: int, masks: NDArray[np.fl
 
 def _descend(wplus: Floats, target: "_Target", steps: int, recipe: Recipe) -> Floats:
     """Adam with a rate that rises for a few steps and then falls along a cosine."""
-    begin, begin_white = torch.from_numpy(wplus), torch.from_numpy(w_space().whiten(wplus, FREE))
-    white = torch.from_numpy(w_space().spread[:FREE, None] * w_space().axes[:FREE])
+    begin = torch.from_numpy(wplus)
     moved = torch.zeros(len(wplus), SLOTS, 1, FREE, requires_grad=True)
     optimizer = torch.optim.Adam([moved], lr=recipe.rate, betas=(MOMENTUM, 0.99))
     for step, view in enumerate(_views(steps, recipe)):
         warm_up = min(1.0, (step + 1) / 3)
         optimizer.param_groups[0]["lr"] = recipe.rate * warm_up * _fall(step / steps)
-        change = (moved @ _axes())[:, :, 0]
-        loss = target.loss(begin + change @ white, view)
-        loss = loss + recipe.pull * (begin_white + change).square().sum() / change[0].numel()
+        loss = target.loss(begin + (moved @ _axes())[:, :, 0], view)
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
-    found: Floats = (begin + (moved @ _axes())[:, :, 0] @ white).detach().numpy()
+    found: Floats = (begin + (moved @ _axes())[:, :, 0]).detach().numpy()
     return found
 
 
 @cache
 def _axes() -> Tensor:
-    """Directions in whitened coordinates (23 × 200 × 200), the longer the less the loss curves along them."""
+    """Directions of each slot of W+ (23 × 200 × 512), the longer the less the loss curves along them."""
+    space = w_space()
     with np.load(DATA / "projector-axes.npz") as stored:
         axes, curvature = stored["axes"].astype(np.float32), stored["curvature"]
-    return torch.from_numpy(axes / np.sqrt(curvature / curvature.mean() + SOFTEST)[..., None])
+    scaled = axes / np.sqrt(curvature / curvature.mean() + SOFTEST)[..., None]
+    return torch.from_numpy(scaled @ (space.spread[:FREE, None] * space.axes[:FREE]))
 
 
 def _fall(done: float) -> float:
