@@ -107,7 +107,7 @@ class _Separable(torch.autograd.Function):
         return y
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         x, style, y = ctx.saved_tensors
         depthwise, kernel = ctx.kernels
         g = torch.ops.aten.leaky_relu_backward(gradient, y, arrays.LEAK, True)
@@ -206,7 +206,7 @@ class _Haar(torch.autograd.Function):
         return _first(picture.view(count, 2 * height, 2 * width, -1))
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Tensor:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
         count, channels, height, width = gradient.shape
         g = 0.5 * _last(gradient).reshape(count, height // 2, 2, width // 2, 2, channels)
         above, left = g[:, :, 0, :, 0] + g[:, :, 0, :, 1], g[:, :, 0, :, 0] - g[:, :, 0, :, 1]
