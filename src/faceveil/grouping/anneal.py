@@ -27,29 +27,6 @@ def next_random(word: Array) -> int:
 
 
 @compiled
-def nearest_in_gram(gram: Array, count: int) -> Array:
-    """The `count` nearest other rows of each row, nearest first."""
-    n = len(gram)
-    near = np.empty((n, count), dtype=np.int32)
-    far = np.empty(count, dtype=np.float32)
-    for i in range(n):
-        filled = 0
-        for j in range(n):
-            d = gram[j, j] - 2 * gram[i, j]
-            if j == i or (filled == count and d >= far[count - 1]):
-                continue
-            filled = min(filled + 1, count)
-            at = filled - 1
-            while at > 0 and far[at - 1] > d:
-                far[at] = far[at - 1]
-                near[i, at] = near[i, at - 1]
-                at -= 1
-            far[at] = d
-            near[i, at] = j
-    return near
-
-
-@compiled
 def anneal(
     state: State,
     people: Array,
@@ -92,8 +69,8 @@ def anneal(
             price = loss_A + loss_B - loss[A] - loss[B]
         if (
             abs(price) <= tiny
-            or not _accept(price, temperature, word)
-            or _meets_itself(state, people, x, partner, A, B)
+            or not accept(price, temperature, word)
+            or meets_itself(state, people, x, partner, A, B)
         ):
             continue
         if partner < 0:
@@ -106,14 +83,15 @@ def anneal(
 
 
 @compiled
-def _accept(price: float, temperature: float, word: Array) -> bool:
+def accept(price: float, temperature: float, word: Array) -> bool:
+    """A gain always; a loss by chance, the rarer the larger it is."""
     if price < 0:
         return True
     return temperature > 0 and next_random(word) < 2147483648.0 * np.exp(-price / temperature)
 
 
 @compiled
-def _meets_itself(state: State, people: Array, x: int, partner: int, A: int, B: int) -> bool:
+def meets_itself(state: State, people: Array, x: int, partner: int, A: int, B: int) -> bool:
     """Would the exchange bring two photos of one person into one group?"""
     if len(people) == 0:
         return False

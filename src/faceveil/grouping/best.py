@@ -40,11 +40,11 @@ from faceveil.grouping.subjects import move_apart
 LONGEST = 256
 COMPONENTS = 128
 ONE_BLOCK = 2000  # rows that are annealed as one block
-MIDDLING = 50_000  # rows up to which all rounds are affordable
+NEAR = 16  # near rows whose groups a row visits
 
 
 class Phase(NamedTuple):
-    """One round: from `hot` to `cold`, as shares of a block's mean squared distance (or mean distance)."""
+    """One round in blocks: from `hot` to `cold`, as shares of a block's mean squared distance (or distance)."""
 
     hot: float
     cold: float
@@ -53,40 +53,55 @@ class Phase(NamedTuple):
     share: float = 1.0  # of the steps per row
 
 
+class Roaming(NamedTuple):
+    """One round in regions: from `hot` to `cold`, as shares of a region's mean squared distance."""
+
+    hot: float
+    cold: float
+    reach: float  # a visit ends where a row's move alone would cost more
+    sweeps: int
+    then_dissolve: bool = False
+
+
 @dataclass(frozen=True)
 class Schedule:
-    """How long and how hot to anneal."""
+    """How long and how hot to anneal: first in regions, then in blocks."""
 
     block: int  # rows in a block, about
     near: int  # near rows from which a partner's group is drawn
     steps: int  # per row and round
     phases: tuple[Phase, ...]
+    rounds: tuple[Roaming, ...] = ()
 
     @classmethod
     def for_rows(cls, n: int, k: int, effort: float) -> "Schedule":
-        """Small data is annealed for long; large data in many short rounds, to mix the blocks."""
+        """Small data is annealed for long in one block; large data in regions, and only polished in blocks."""
         if n <= ONE_BLOCK:
             return cls(2 * ONE_BLOCK, 8, max(1, int(2500 * effort)), SMALL)
-        rounds = 24 if n <= MIDDLING else 16
-        if k < 10:
-            return cls(1024, 5, max(1, int(40 * effort)), falling(rounds, 0.2))
-        return cls(1024, 8, max(1, int(30 * effort)), falling(rounds - 4, 0.3))
+        sweeps = SWEEPS
+        return cls(1024, 8, max(1, int(30 * effort)), POLISH, falling(max(1, int(sweeps * effort))))
 
 
+SWEEPS = 250
+HOT, LOW, REACH, REACH_HOT, ROUNDS = 0.2, 0.007, 0.1, 0, 8
 SMALL = (
     Phase(0.25, 0.01, then_dissolve=True),
     Phase(0.05, 0.003, then_dissolve=True, share=0.5),
     Phase(0.01, 0.0005, by_loss=True, share=0.25),
 )
 
+POLISH = (Phase(0.005, 0.0005, by_loss=True),)
+
 COLD = (Phase(1e-9, 1e-10, then_dissolve=True, share=0.2), Phase(1e-9, 1e-10, by_loss=True, share=0.2))
 
 
-def falling(rounds: int, hot: float) -> tuple[Phase, ...]:
-    """Rounds that cool evenly from `hot`, then one priced in distances."""
-    edges = np.geomspace(hot, 0.007, rounds)
-    squares = [Phase(hot, cold, then_dissolve=cold < 0.01) for hot, cold in pairwise(map(float, edges))]
-    return (*squares, Phase(0.005, 0.0005, by_loss=True))
+def falling(sweeps: int) -> tuple[Roaming, ...]:
+    """Rounds that cool evenly, `sweeps` in all."""
+    edges = np.geomspace(HOT, LOW, ROUNDS + 1)
+    each = max(1, round(sweeps / ROUNDS))
+    return tuple(
+        Roaming(hot, cold, REACH + REACH_HOT * hot, each, then_dissolve=cold < 0.05) for hot, cold in pairwise(map(float, edges))
+    )
 
 
 class Best(Grouper):
@@ -106,7 +121,9 @@ class Best(Grouper):
     def _split(self, units: Units, rng: np.random.Generator) -> Ints:
         from faceveil.grouping.blockwise import anneal_in_blocks, exact_labels
         from faceveil.grouping.harvest import harvest_start
+        from faceveil.grouping.near import near_graph
         from faceveil.grouping.reduce import shorten
+        from faceveil.grouping.regionwise import roam_in_regions
 
         exact = exact_labels(units, self.k)
         if exact is not None:
@@ -114,7 +131,8 @@ class Best(Grouper):
         schedule = Schedule.for_rows(len(units), self.k, self.effort)
         long = units.X.shape[1] > LONGEST and len(units) > ONE_BLOCK
         X = shorten(units.X, COMPONENTS, rng) if long else unit_float32(units.X)
-        starts = [harvest_start(X, self.k, rng)]
+        near = near_graph(X, NEAR, rng)
+        starts = [harvest_start(X, self.k, near, rng)]
         if len(units) <= ONE_BLOCK:
             starts.append(tree_start(X, self.k, rng))
         if units.repeated:
@@ -122,4 +140,5 @@ class Best(Grouper):
         paired = pairs(X, units) if self.k == 2 and len(units) <= MOST_PAIRED else None
         if paired is not None:
             starts, schedule = [paired], replace(schedule, phases=COLD)
+        starts = [roam_in_regions(X, units, labels, near, self.k, schedule.rounds, rng) for labels in starts]
         return anneal_in_blocks(X, units, starts, self.k, schedule, rng)

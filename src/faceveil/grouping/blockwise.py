@@ -5,15 +5,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from faceveil.grouping.anneal import anneal, nearest_in_gram
+from faceveil.grouping.anneal import anneal
 from faceveil.grouping.arrays import Ints
 from faceveil.grouping.dissolve import dissolve
 from faceveil.grouping.exact import MOST_ROWS, best_partition
 from faceveil.grouping.grouper import Units
 from faceveil.grouping.halving import halves
 from faceveil.grouping.loss import losses
-from faceveil.grouping.measures import group_means, weighted_loss
+from faceveil.grouping.measures import weighted_loss
+from faceveil.grouping.near import gram_of, nearest_in_gram
 from faceveil.grouping.one_dimension import best_runs
+from faceveil.grouping.region import quick_means, survey
 from faceveil.grouping.state import set_up, total_cost
 from faceveil.grouping.threads import Run, on_all_cores, one_after_the_other
 
@@ -84,7 +86,7 @@ def _round(
     sizes = np.bincount(labels)
     order = np.argsort(labels, kind="stable")
     start = np.concatenate([[0], np.cumsum(sizes)])
-    means = group_means(X, labels).astype(np.float32)
+    means = quick_means(X, labels, len(sizes))
     blocks = list(halves(means, max(2, schedule.block * len(sizes) // (2 * len(X)) + 1), 1, rng))
     most = int(max(2 * k - 1, sizes.max()))
 
@@ -93,7 +95,7 @@ def _round(
         rows = np.concatenate([order[start[g] : start[g + 1]] for g in groups])
         here = np.repeat(np.arange(len(groups)), sizes[groups])
         points = X[rows]
-        gram = points @ points.T
+        gram = gram_of(points)
         weights = units.weights[rows].astype(np.float32)
         people = units.people[rows] if units.repeated else units.people[:0]
         near = nearest_in_gram(gram, min(schedule.near, len(rows) - 1))
@@ -107,7 +109,7 @@ def _round(
             state, people, k, most, near, phase.hot * scale, phase.cold * scale, steps, seed, phase.by_loss
         )
         if phase.then_dissolve:
-            dissolve(state, people, most, near)
+            dissolve(survey(points, weights, near, here, len(groups), most), people, most)
         return rows, groups[here]
 
     new = np.empty_like(labels)
