@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from faceveil.grouping import GROUPERS, group
-from faceveil.grouping.anneal import anneal, nearest_in_gram
+from faceveil.grouping.anneal import anneal
 from faceveil.grouping.loss import losses
+from faceveil.grouping.near import nearest_in_gram
 from faceveil.grouping.state import cheapest_swap, make_move, make_swap, price_of_move, set_up, total_cost
 
 OTHERS = [name for name in GROUPERS if name != "best"]

@@ -40,11 +40,6 @@ def near_graph(X: NDArray[np.float32], count: int, rng: np.random.Generator) -> 
         return np.concatenate(run(chunk, range(0, len(X), CHUNK)))
 
 
-def gram_of(points: NDArray[np.float32]) -> NDArray[np.float32]:
-    """All inner products. Of two copies: numpy fills the product of one with itself by halves, slowly."""
-    return np.asarray(points @ points.copy().T)
-
-
 def _look(X: NDArray[np.float32], count: int, pieces: list[Ints]) -> Near:
     """Each row's nearest in its piece."""
     found = np.full((len(X), count), -1, dtype=np.int32)

@@ -17,8 +17,8 @@ from faceveil.grouping.threads import Run, on_all_cores
 if TYPE_CHECKING:
     from faceveil.grouping.best import Roaming
 
-ROWS = 12_000  # in a region, at most; few enough for a processor's cache
-NEIGHBOURS = 8  # groups that stand side by side in memory
+ROWS = 12_000  # in a region, at most
+LEAF = 400  # rows, about, whose groups stand side by side in memory
 
 
 def roam_in_regions(
@@ -56,7 +56,7 @@ def _round(
 
     def improve(job: tuple[Ints, int]) -> tuple[Ints, Ints]:
         groups, seed = job
-        side_by_side = halves(means[groups], NEIGHBOURS, 1, np.random.default_rng(seed))
+        side_by_side = halves(means[groups], max(2, LEAF // k), 1, np.random.default_rng(seed))
         groups = groups[np.concatenate(list(side_by_side))]
         rows = np.concatenate([order[start[g] : start[g] + sizes[g]] for g in groups])
         here = np.repeat(np.arange(len(groups)), sizes[groups])
