@@ -18,7 +18,9 @@ from faceveil.grouping.region import NEVER
 from faceveil.grouping.threads import on_all_cores
 
 PIECE = 6000  # rows, at least, that are compared with each other in one look
-LOOKS = 2
+LOOKS = 3
+PER_LOOK = 8
+DESCENTS = 2
 TILE = 512
 STRIP = 1024
 CHUNK = 4096
@@ -30,9 +32,13 @@ def near_graph(X: NDArray[np.float32], count: int, rng: np.random.Generator) -> 
     """The `count` nearest rows of each row, nearest first, nearly all of them right; −1: there are fewer."""
     if len(X) < 2 * PIECE:
         return _look(X, count, [np.arange(len(X))])
-    looks = [_look(X, count, list(halves(X, PIECE, 1, rng))) for _ in range(LOOKS)]
-    known = np.concatenate(looks, axis=1)
+    known = np.concatenate([_look(X, PER_LOOK, list(halves(X, PIECE, 1, rng))) for _ in range(LOOKS)], axis=1)
+    for _ in range(DESCENTS):
+        known = _descended(X, known, count)
+    return known
 
+
+def _descended(X: NDArray[np.float32], known: Near, count: int) -> Near:
     def chunk(start: int) -> Near:
         return np.asarray(descend(X, known, count, start, min(start + CHUNK, len(X))))
 
@@ -94,6 +100,8 @@ def nearest_in_gram(gram: Array, count: int) -> Array:
     """The `count` nearest other rows of each row, nearest first."""
     n = len(gram)
     near = np.empty((n, count), dtype=np.int32)
+    if count == 0:
+        return near
     far = np.empty(count, dtype=np.float32)
     squares = np.empty(n, dtype=np.float32)
     for i in range(n):

@@ -20,6 +20,7 @@ class Region(NamedTuple):
     weights: Array  # w of each row
     squares: Array  # w²|x|²
     near: Array  # near rows of each row, −1 where there are fewer
+    beside: Array  # near groups of each group, as they stood at first
     labels: Array  # the group of each row
     member: Array  # member[g, :size[g]] are the rows of group g
     place: Array  # where a row stands in its group
@@ -30,14 +31,16 @@ class Region(NamedTuple):
 
 
 @compiled
-def survey(X: Array, weights: Array, near: Array, labels: Array, groups: int, most: int) -> Region:
+def survey(X: Array, weights: Array, near: Array, beside: Array, labels: Array, most: int) -> Region:
     """The region of `labels`, which it goes on to change in place; no group will hold more than `most`."""
     n = len(X)
+    groups = len(beside)
     region = Region(
         X,
         weights,
         np.empty(n, dtype=np.float32),
         near,
+        beside,
         labels,
         np.full((groups, most), -1, dtype=np.int32),
         np.empty(n, dtype=np.int32),

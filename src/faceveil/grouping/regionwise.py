@@ -9,7 +9,7 @@ from faceveil.grouping.arrays import Ints
 from faceveil.grouping.dissolve import dissolve
 from faceveil.grouping.grouper import Units
 from faceveil.grouping.halving import halves
-from faceveil.grouping.near import Near
+from faceveil.grouping.near import Near, nearest_in_gram
 from faceveil.grouping.region import quick_means, spread, survey
 from faceveil.grouping.roam import roam
 from faceveil.grouping.threads import Run, on_all_cores
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from faceveil.grouping.best import Roaming
 
 ROWS = 12_000  # in a region, at most
+BESIDE = 4  # near groups of its own group that a row visits
 LEAF = 400  # rows, about, whose groups stand side by side in memory
 
 
@@ -62,7 +63,8 @@ def _round(
         here = np.repeat(np.arange(len(groups)), sizes[groups])
         people = units.people[rows] if units.repeated else units.people[:0]
         weights = units.weights[rows].astype(np.float32)
-        region = survey(X[rows], weights, _inside(near, rows), here, len(groups), most)
+        beside = nearest_in_gram(means[groups] @ means[groups].T, min(BESIDE, len(groups) - 1))
+        region = survey(X[rows], weights, _inside(near, rows), beside, here, most)
         scale = spread(region)
         roam(region, people, k, most, phase.hot * scale, phase.cold * scale, phase.reach * scale, phase.sweeps, seed)
         if phase.then_dissolve:

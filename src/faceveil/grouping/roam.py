@@ -37,10 +37,9 @@ def roam(
     for _ in range(sweeps):
         temperature *= cooling
         for x in range(len(region.X)):
-            z = region.near[x, next_random(word) % region.near.shape[1]]
             A = region.labels[x]
-            B = region.labels[z]
-            if z < 0 or A == B:
+            B = _group_to_visit(region, x, A, next_random(word))
+            if B < 0 or B == A:
                 continue
             price, partner = price_of_visit(region, direction, x, B, least, most, reach)
             if (
@@ -50,6 +49,18 @@ def roam(
             ):
                 continue
             exchange(region, x, partner, B)
+
+
+@compiled
+def _group_to_visit(region: Region, x: int, A: int, chance: int) -> int:
+    """The group of a near row, or a group near x's own; −1 where the row lies outside the region."""
+    rows = region.near.shape[1]
+    draw = chance % (rows + region.beside.shape[1])
+    if draw >= rows:
+        group: int = region.beside[A, draw - rows]
+        return group
+    z = region.near[x, draw]
+    return region.labels[z] if z >= 0 else -1
 
 
 @compiled

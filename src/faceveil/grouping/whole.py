@@ -60,7 +60,8 @@ def _anneal(
     steps = phase.steps * len(rows)
     anneal(state, people, k, most, near, phase.hot * scale, phase.cold * scale, steps, seed, phase.by_loss)
     if phase.then_dissolve:
-        dissolve(survey(points, weights, near, here, len(sizes), most), people, most)
+        nobody = np.empty((len(sizes), 0), dtype=np.int32)
+        dissolve(survey(points, weights, near, nobody, here, most), people, most)
     new = np.empty_like(labels)
     new[rows] = here
     return np.unique(new, return_inverse=True)[1]
