@@ -5,6 +5,7 @@ import numpy as np
 from faceveil.grouping.compiled import Array, compiled
 from faceveil.grouping.loss import loss_of_group, losses
 from faceveil.grouping.state import (
+    Grouped,
     State,
     cheapest_swap,
     holds_person,
@@ -91,10 +92,10 @@ def accept(price: float, temperature: float, word: Array) -> bool:
 
 
 @compiled
-def meets_itself(state: State, people: Array, x: int, partner: int, A: int, B: int) -> bool:
+def meets_itself(groups: Grouped, people: Array, x: int, partner: int, A: int, B: int) -> bool:
     """Would the exchange bring two photos of one person into one group?"""
     if len(people) == 0:
         return False
-    if holds_person(state, people, B, x, partner):
+    if holds_person(groups, people, B, x, partner):
         return True
-    return partner >= 0 and holds_person(state, people, A, partner, x)
+    return partner >= 0 and holds_person(groups, people, A, partner, x)

@@ -92,7 +92,8 @@ def falling(n: int, k: int, effort: float) -> tuple[Roaming, ...]:
     each = max(1, round(effort * sweeps / (1 + k / 60) / rounds))
     edges = np.geomspace(HOT, COLD, rounds + 1)
     return tuple(
-        Roaming(hot, cold, REACH, each, then_dissolve=cold < 0.05) for hot, cold in pairwise(map(float, edges))
+        Roaming(hot, cold, REACH, each, then_dissolve=cold < 0.05)
+        for hot, cold in pairwise(map(float, edges))
     )
 
 

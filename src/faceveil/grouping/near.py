@@ -160,4 +160,4 @@ def _squared_distance(X: Array, i: int, j: int) -> float:
     for t in range(X.shape[1]):
         gap = X[i, t] - X[j, t]
         total += gap * gap
-    return total
+    return float(total)

@@ -63,7 +63,7 @@ def dot(one: Array, i: int, other: Array, j: int) -> float:
     total = np.float32(0)
     for t in range(one.shape[1]):
         total += one[i, t] * other[j, t]
-    return total
+    return float(total)
 
 
 @compiled

@@ -66,7 +66,17 @@ def _round(
         beside = nearest_in_gram(means[groups] @ means[groups].T, min(BESIDE, len(groups) - 1))
         region = survey(X[rows], weights, _inside(near, rows), beside, here, most)
         scale = spread(region)
-        roam(region, people, k, most, phase.hot * scale, phase.cold * scale, phase.reach * scale, phase.sweeps, seed)
+        roam(
+            region,
+            people,
+            k,
+            most,
+            phase.hot * scale,
+            phase.cold * scale,
+            phase.reach * scale,
+            phase.sweeps,
+            seed,
+        )
         if phase.then_dissolve:
             dissolve(region, people, most)
         return rows, groups[here]

@@ -43,9 +43,7 @@ def anneal_whole(
     return min(found, key=lambda labels: weighted_loss(X, labels, units.weights))
 
 
-def _anneal(
-    X: NDArray[np.float32], units: Units, labels: Ints, k: int, phase: "Phase", seed: int
-) -> Ints:
+def _anneal(X: NDArray[np.float32], units: Units, labels: Ints, k: int, phase: "Phase", seed: int) -> Ints:
     sizes = np.bincount(labels)
     most = int(max(2 * k - 1, sizes.max()))
     rows = np.argsort(labels, kind="stable")
