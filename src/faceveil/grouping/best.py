@@ -45,7 +45,7 @@ COMPONENTS = 128
 SMALL = 2000  # rows that are annealed as a whole
 ONE_REGION = 12_000
 NEAR = 16  # near rows whose groups a row visits
-SWEEPS = 250  # visits per row; twice as many where regions have to be mixed
+SWEEPS = 170  # visits per row; three times as many where regions have to be mixed
 HOT, COLD = 0.2, 0.007
 REACH = 0.1
 
@@ -88,8 +88,8 @@ def cold_phases(effort: float) -> tuple[Phase, ...]:
 
 def falling(n: int, k: int, effort: float) -> tuple[Roaming, ...]:
     """Rounds that cool evenly; large groups, whose visits cost more and gain more, take fewer of them."""
-    rounds, sweeps = (4, SWEEPS) if n < ONE_REGION else (8, 2 * SWEEPS)
-    each = max(1, round(effort * sweeps / (1 + k / 60) / rounds))
+    rounds, sweeps = (4, SWEEPS) if n < ONE_REGION else (8, 3 * SWEEPS)
+    each = max(1, round(effort * sweeps / (1 + k / 200) / rounds))
     edges = np.geomspace(HOT, COLD, rounds + 1)
     return tuple(
         Roaming(hot, cold, REACH, each, then_dissolve=cold < 0.05)

@@ -70,29 +70,32 @@ def _nearest_of(points: NDArray[np.float32], start: int, stop: int, count: int) 
     squares = np.einsum("ij,ij->i", points, points)
     for first in range(0, len(points), STRIP):
         strip = points[start:stop] @ points[first : first + STRIP].T
-        sift(strip, squares, start, first, near, far)
+        sift(strip, squares[first : first + STRIP] / 2, start, first, near, far)
     return near
 
 
 @compiled
-def sift(strip: Array, squares: Array, start: int, first: int, near: Array, far: Array) -> None:
-    """Note the near points of one strip: row i is point start+i, column j is point first+j.
+def sift(strip: Array, half_squares: Array, start: int, first: int, near: Array, far: Array) -> None:
+    """Note the near points of a strip: row i is point start+i, column j is point first+j.
 
-    Sixty-four columns are passed over together where none of them is near.
+    Thirty-two columns are passed over together where none of them is near.
     """
     last = near.shape[1] - 1
     for i in range(strip.shape[0]):
-        for begin in range(0, strip.shape[1], 64):
-            end = min(begin + 64, strip.shape[1])
-            least = np.float32(NEVER)
-            for j in range(begin, end):
-                least = min(least, squares[first + j] - 2 * strip[i, j])
-            if least >= far[i, last]:
+        for begin in range(0, strip.shape[1], 32):
+            products = strip[i, begin : begin + 32]
+            half = half_squares[begin : begin + 32]
+            edge = far[i, last]
+            hits = 0
+            for t in range(len(products)):
+                hits += half[t] - products[t] < edge
+            if hits == 0:
                 continue
-            for j in range(begin, end):
-                d = squares[first + j] - 2 * strip[i, j]
-                if d < far[i, last] and first + j != start + i:
-                    _insert(near[i], far[i], last, first + j, d)
+            for t in range(len(products)):
+                d = half[t] - products[t]
+                j = first + begin + t
+                if d < far[i, last] and j != start + i:
+                    _insert(near[i], far[i], last, j, d)
 
 
 @compiled
