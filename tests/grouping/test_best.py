@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from faceveil.grouping import GROUPERS, group
 from faceveil.grouping.anneal import anneal
 from faceveil.grouping.loss import losses
-from faceveil.grouping.near import nearest_in_gram
+from faceveil.grouping.near import near_graph, nearest_in_gram
+from faceveil.grouping.region import exchange, survey
+from faceveil.grouping.roam import price_of_visit
 from faceveil.grouping.state import cheapest_swap, make_move, make_swap, price_of_move, set_up, total_cost
 
 OTHERS = [name for name in GROUPERS if name != "best"]
@@ -174,3 +176,36 @@ def test_a_cold_search_never_makes_it_worse(rng):
     anneal(state, np.zeros(0, dtype=np.int64), 5, 9, nearest_in_gram(gram, 10), 0.0, 0.0, 20_000, 1, False)
     assert direct_cost(X, np.ones(200), state.labels) < 0.9 * before
     assert np.bincount(state.labels).min() >= 5
+
+
+@settings(max_examples=40, deadline=None)
+@given(states())
+def test_the_price_of_a_visit_is_the_exact_change_of_the_weighted_cost(given):
+    X, weights, labels, rng = given
+    near = np.zeros((len(X), 1), dtype=np.int32)
+    region = survey(X, weights, near, np.zeros((3, 0), dtype=np.int32), labels.copy(), len(X))
+    for _ in range(5):
+        x = int(rng.integers(len(X)))
+        B = int(region.labels[x] + 1) % 3
+        before = direct_cost(X, weights, region.labels)
+        room = np.empty((1, X.shape[1]), dtype=np.float32)
+        price, partner = price_of_visit(region, room, x, B, 2, len(X), 1e20)
+        exchange(region, x, partner, B)
+        assert direct_cost(X, weights, region.labels) - before == pytest.approx(price, rel=1e-3, abs=1e-3)
+
+
+@pytest.mark.parametrize(("piece", "found"), [(6000, 1.0), (200, 0.9)])
+def test_near_rows_are_found_in_one_piece_and_in_many(celeba, monkeypatch, piece, found):
+    monkeypatch.setattr("faceveil.grouping.near.PIECE", piece)
+    X = celeba.astype(np.float32)
+    distances = ((X[:, None] - X[None]) ** 2).sum(axis=2)
+    nearest = distances.argsort(axis=1)[:, 1:17]
+    near = near_graph(X, 16, np.random.default_rng(1))
+    assert np.mean([np.isin(a, b).mean() for a, b in zip(nearest, near, strict=True)]) >= found - 1e-3
+
+
+def test_photos_of_one_person_stay_apart_in_large_data_too(rng):
+    X = rng.normal(size=(2400, 6))
+    who = np.arange(2400) % 800
+    partition = group(X, 5, subjects=who, stay="apart", seed=1, effort=0.1)
+    assert all(len(set(who[rows])) == len(rows) >= 5 for rows in partition.groups)

@@ -21,9 +21,9 @@ rows the last phase minimises the distances themselves, the information loss. (O
 found to gain 0.02 %.) A person with three photos counts three times in the loss and once in k. With
 stay="apart" no exchange may bring two photos of one person together.
 
-Cost: O(n·d·log n) time for the graph, plus `effort` × a fixed number of visits per row, each of O(k·d) or less;
-memory is one float32 copy of the (reduced) vectors, 16 near rows per row and one region per core. The result
-depends on the seed and not on the number of cores.
+Cost: O(n·d·log n) time for the graph (O(n²·d) up to 12,000 rows), plus `effort` × a fixed number of visits per
+row, each of O(k·d) or less; memory is one float32 copy of the (reduced) vectors, 16 near rows per row and one
+region per core. The result depends on the seed and not on the number of cores.
 """
 
 from itertools import pairwise
