@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from functools import cache
 
 import numpy as np
 import pytest
@@ -20,6 +21,12 @@ from faceveil.grouping.state import cheapest_swap, make_move, make_swap, price_o
 OTHERS = [name for name in GROUPERS if name != "best"]
 
 
+@pytest.fixture(scope="module")
+def best_of_faces(celeba):
+    """The faces in groups of k, by `best`: found once for each k, since that takes seconds."""
+    return cache(lambda k: group(celeba, k, seed=1))
+
+
 def mixtures(kind: str) -> np.ndarray:
     rng = np.random.default_rng(3)
     sizes = {"even": [15] * 20, "uneven": [3, 8, 21, 40, 77] * 2, "one": [300]}[kind]
@@ -27,8 +34,8 @@ def mixtures(kind: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("k", [2, 5, 10, 20])
-def test_best_loses_least_on_faces(celeba, k):
-    best = group(celeba, k, seed=1)
+def test_best_loses_least_on_faces(celeba, best_of_faces, k):
+    best = best_of_faces(k)
     for other in OTHERS:
         theirs = group(celeba, k, other, seed=1)
         assert best.information_loss(celeba) < theirs.information_loss(celeba), other
@@ -36,15 +43,15 @@ def test_best_loses_least_on_faces(celeba, k):
 
 
 @pytest.mark.parametrize(("k", "share"), [(5, 0.02), (10, 0.025), (20, 0.03)])
-def test_best_is_well_below_ward_and_below_what_the_authors_code_reached(celeba, k, share):
-    loss = group(celeba, k, seed=2).information_loss(celeba)
+def test_best_is_well_below_ward_and_below_what_the_authors_code_reached(celeba, best_of_faces, k, share):
+    loss = best_of_faces(k).information_loss(celeba)
     ward = group(celeba, k, "hierarchical").information_loss(celeba)
     authors = {5: 0.4172, 10: 0.4651, 20: 0.4983}[k]
     assert loss < (1 - share) * min(ward, authors)
 
 
-def test_pairs_of_twenty_faces_are_near_each_other(celeba):
-    partition = group(celeba, 20, seed=3)
+def test_pairs_of_twenty_faces_are_near_each_other(celeba, best_of_faces):
+    partition = best_of_faces(20)
     assert partition.pairwise(celeba).mean <= 0.702
     assert partition.sizes.min() >= 20
 
@@ -78,10 +85,9 @@ def test_long_vectors_lose_as_little_as_their_rotation_into_few_dimensions(rng):
     assert reduced == pytest.approx(group(short, 10, seed=1).information_loss(short), rel=0.01)
 
 
-def test_more_effort_does_not_lose_more(celeba):
-    assert group(celeba, 10, seed=1, effort=1).information_loss(celeba) < group(
-        celeba, 10, seed=1, effort=0.02
-    ).information_loss(celeba)
+def test_more_effort_does_not_lose_more(celeba, best_of_faces):
+    little = group(celeba, 10, seed=1, effort=0.02)
+    assert best_of_faces(10).information_loss(celeba) < little.information_loss(celeba)
 
 
 def test_photos_count_in_the_loss_and_people_in_k(rng):
