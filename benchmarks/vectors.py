@@ -5,24 +5,22 @@ the dlib recogniser sees it; photos in which YuNet finds none are passed over. T
 """
 
 import argparse
-import os
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
 import cv2
 import numpy as np
+from benchmarks.aligned import data_folder
 from benchmarks.recognizers import align, five_points
 
 from faceveil.models.recognizers import Recognizer, recognizer
-
-DATA = Path(os.environ.get("FACEVEIL_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
 
 def crops(judge: Recognizer) -> Iterator[np.ndarray]:
     """The aligned faces, one after the other."""
     for folder in ("utkface", "lfw"):
-        for path in sorted((DATA / folder).rglob("*.jpg"), key=str):
+        for path in sorted((data_folder() / folder).rglob("*.jpg"), key=str):
             image = cv2.cvtColor(cv2.imread(str(path)), cv2.COLOR_BGR2RGB)
             try:
                 yield align(image, five_points(image), judge)
