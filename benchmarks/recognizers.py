@@ -73,10 +73,12 @@ def measure(judge: Recognizer, images, points, pairs, people) -> dict[str, objec
 
 
 def five_points(image: np.ndarray) -> np.ndarray:
-    """YuNet's points of the face nearest to the middle."""
+    """YuNet's points of the face nearest to the middle; LookupError where it finds none."""
     height, width = image.shape[:2]
     detector = cv2.FaceDetectorYN.create(str(weights("yunet.2023mar")), "", (width, height), 0.5)
     _, found = detector.detect(cv2.cvtColor(image, cv2.COLOR_RGB2BGR))
+    if found is None:
+        raise LookupError("no face was found")
     centres = found[:, :2] + found[:, 2:4] / 2
     nearest = np.argmin(np.linalg.norm(centres - [width / 2, height / 2], axis=1))
     return found[nearest, 4:14].reshape(5, 2).astype(np.float64)

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from functools import cache
 
 import numpy as np
 import pytest
@@ -10,11 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from faceveil.grouping import GROUPERS, group
-from faceveil.grouping.anneal import anneal, nearest_in_gram
+from faceveil.grouping.anneal import anneal
 from faceveil.grouping.loss import losses
+from faceveil.grouping.near import near_graph, nearest_in_gram
+from faceveil.grouping.region import exchange, survey
+from faceveil.grouping.roam import price_of_visit
 from faceveil.grouping.state import cheapest_swap, make_move, make_swap, price_of_move, set_up, total_cost
 
 OTHERS = [name for name in GROUPERS if name != "best"]
+
+
+@pytest.fixture(scope="module")
+def best_of_faces(celeba):
+    """The faces in groups of k, by `best`: found once for each k, since that takes seconds."""
+    return cache(lambda k: group(celeba, k, seed=1))
 
 
 def mixtures(kind: str) -> np.ndarray:
@@ -24,8 +34,8 @@ def mixtures(kind: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("k", [2, 5, 10, 20])
-def test_best_loses_least_on_faces(celeba, k):
-    best = group(celeba, k, seed=1)
+def test_best_loses_least_on_faces(celeba, best_of_faces, k):
+    best = best_of_faces(k)
     for other in OTHERS:
         theirs = group(celeba, k, other, seed=1)
         assert best.information_loss(celeba) < theirs.information_loss(celeba), other
@@ -33,15 +43,15 @@ def test_best_loses_least_on_faces(celeba, k):
 
 
 @pytest.mark.parametrize(("k", "share"), [(5, 0.02), (10, 0.025), (20, 0.03)])
-def test_best_is_well_below_ward_and_below_what_the_authors_code_reached(celeba, k, share):
-    loss = group(celeba, k, seed=2).information_loss(celeba)
+def test_best_is_well_below_ward_and_below_what_the_authors_code_reached(celeba, best_of_faces, k, share):
+    loss = best_of_faces(k).information_loss(celeba)
     ward = group(celeba, k, "hierarchical").information_loss(celeba)
     authors = {5: 0.4172, 10: 0.4651, 20: 0.4983}[k]
     assert loss < (1 - share) * min(ward, authors)
 
 
-def test_pairs_of_twenty_faces_are_near_each_other(celeba):
-    partition = group(celeba, 20, seed=3)
+def test_pairs_of_twenty_faces_are_near_each_other(celeba, best_of_faces):
+    partition = best_of_faces(20)
     assert partition.pairwise(celeba).mean <= 0.702
     assert partition.sizes.min() >= 20
 
@@ -75,10 +85,9 @@ def test_long_vectors_lose_as_little_as_their_rotation_into_few_dimensions(rng):
     assert reduced == pytest.approx(group(short, 10, seed=1).information_loss(short), rel=0.01)
 
 
-def test_more_effort_does_not_lose_more(celeba):
-    assert group(celeba, 10, seed=1, effort=1).information_loss(celeba) < group(
-        celeba, 10, seed=1, effort=0.02
-    ).information_loss(celeba)
+def test_more_effort_does_not_lose_more(celeba, best_of_faces):
+    little = group(celeba, 10, seed=1, effort=0.02)
+    assert best_of_faces(10).information_loss(celeba) < little.information_loss(celeba)
 
 
 def test_photos_count_in_the_loss_and_people_in_k(rng):
@@ -173,3 +182,36 @@ def test_a_cold_search_never_makes_it_worse(rng):
     anneal(state, np.zeros(0, dtype=np.int64), 5, 9, nearest_in_gram(gram, 10), 0.0, 0.0, 20_000, 1, False)
     assert direct_cost(X, np.ones(200), state.labels) < 0.9 * before
     assert np.bincount(state.labels).min() >= 5
+
+
+@settings(max_examples=40, deadline=None)
+@given(states())
+def test_the_price_of_a_visit_is_the_exact_change_of_the_weighted_cost(given):
+    X, weights, labels, rng = given
+    near = np.zeros((len(X), 1), dtype=np.int32)
+    region = survey(X, weights, near, np.zeros((3, 0), dtype=np.int32), labels.copy(), len(X))
+    for _ in range(5):
+        x = int(rng.integers(len(X)))
+        B = int(region.labels[x] + 1) % 3
+        before = direct_cost(X, weights, region.labels)
+        room = np.empty((1, X.shape[1]), dtype=np.float32)
+        price, partner = price_of_visit(region, room, x, B, 2, len(X), 1e20)
+        exchange(region, x, partner, B)
+        assert direct_cost(X, weights, region.labels) - before == pytest.approx(price, rel=1e-3, abs=1e-3)
+
+
+@pytest.mark.parametrize(("piece", "found"), [(6000, 1.0), (200, 0.9)])
+def test_near_rows_are_found_in_one_piece_and_in_many(celeba, monkeypatch, piece, found):
+    monkeypatch.setattr("faceveil.grouping.near.PIECE", piece)
+    X = celeba.astype(np.float32)
+    distances = ((X[:, None] - X[None]) ** 2).sum(axis=2)
+    nearest = distances.argsort(axis=1)[:, 1:17]
+    near = near_graph(X, 16, np.random.default_rng(1))
+    assert np.mean([np.isin(a, b).mean() for a, b in zip(nearest, near, strict=True)]) >= found - 1e-3
+
+
+def test_photos_of_one_person_stay_apart_in_large_data_too(rng):
+    X = rng.normal(size=(2400, 6))
+    who = np.arange(2400) % 800
+    partition = group(X, 5, subjects=who, stay="apart", seed=1, effort=0.1)
+    assert all(len(set(who[rows])) == len(rows) >= 5 for rows in partition.groups)

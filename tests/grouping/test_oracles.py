@@ -79,7 +79,7 @@ def test_best_is_the_optimum_for_a_dozen_rows(n, k, seed):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_search_itself_comes_within_two_percent_of_the_optimum_of_ten_rows(seed, monkeypatch):
-    monkeypatch.setattr("faceveil.grouping.blockwise.MOST_ROWS", 0)
+    monkeypatch.setattr("faceveil.grouping.exact.MOST_ROWS", 0)
     X = np.random.default_rng(seed).normal(size=(10, 3))
     assert group(X, 3, seed=1).information_loss(X) <= 1.02 * optimum(X, 3)
 

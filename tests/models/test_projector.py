@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from faceveil.errors import MissingExtra, UsageError
 from faceveil.models.generator import Generator, as_wplus
 from faceveil.models.lpips import lpips
-from faceveil.models.torch.projector import MIKU, QUARTERS, REFINE, Recipe, _exits, _views, project
+from faceveil.models.torch.projector import FACE, MIKU, QUARTERS, REFINE, Recipe, _exits, _views, project
 from faceveil.models.torch.vgg import VggMaps
 from faceveil.models.wspace import w_space
 
-QUICK = Recipe(details=0, rate=0.15)
+QUICK = Recipe(close=0)
 
 
 @pytest.fixture(scope="module")
@@ -35,9 +35,7 @@ def face(generator: Generator, code: np.ndarray) -> np.ndarray:
     return generator.render(code, 256)
 
 
-@pytest.mark.parametrize(
-    "recipe", [QUICK, Recipe("vgg", 0.1, 0.0, details=0, rate=0.15)], ids=["refine", "miku"]
-)
+@pytest.mark.parametrize("recipe", [QUICK, Recipe("vgg", 0.1, 0.0, close=0)], ids=["refine", "miku"])
 def test_a_generated_face_is_approached_from_the_mean(generator, face, recipe: Recipe) -> None:
     found = project(face, None, 12, recipe)
     mean = generator.render(w_space().mean[None], 256)
@@ -59,7 +57,7 @@ def test_a_masked_background_does_not_matter(face: np.ndarray) -> None:
     """Two photos that differ only where the mask is 0 lead to one code; without the mask to two."""
     other, mask = face.copy(), np.ones((1, 256, 256), np.float32)
     other[:, :, :32], mask[:, :, :32] = 255 - other[:, :, :32], 0
-    pixels = Recipe(look_weight=0, identity=0, details=0, background=0)
+    pixels = Recipe(look_weight=0, identity=0, close=0, background=0)
     one, two = (project(photo, None, 2, pixels, mask) for photo in (face, other))
     assert np.abs(one - two).max() < 1e-5
     assert np.abs(one - project(other, None, 2, pixels)).max() > 1e-2
@@ -80,12 +78,14 @@ def test_every_step_has_an_exit_and_exits_only_grow(steps: int, recipe: Recipe) 
 
 
 @given(st.integers(0, 300), st.floats(0, 1))
-def test_details_take_their_share_of_the_steps_and_go_round_the_picture(steps: int, share: float) -> None:
-    views = list(_views(steps, Recipe(details=share)))
-    details = [view for view in views if not isinstance(view, int)]
-    assert len(views) == steps and abs(len(details) - share * steps) < 1
+def test_the_last_steps_look_at_the_face_and_go_round_the_picture(steps: int, share: float) -> None:
+    views = list(_views(steps, Recipe(close=share)))
+    close = [view for view in views if view.window]
+    assert len(views) == steps and abs(len(close) - share * steps) < 1
+    assert views[steps - len(close) :] == close
+    assert close[::2] == [FACE] * len(close[::2])
     for quarter in QUARTERS:
-        assert abs(details.count(quarter) - len(details) / 4) < 1
+        assert abs(close.count(quarter) - len(close) / 8) < 1
 
 
 @pytest.mark.parametrize(

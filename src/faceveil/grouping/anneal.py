@@ -5,6 +5,7 @@ import numpy as np
 from faceveil.grouping.compiled import Array, compiled
 from faceveil.grouping.loss import loss_of_group, losses
 from faceveil.grouping.state import (
+    Grouped,
     State,
     cheapest_swap,
     holds_person,
@@ -24,29 +25,6 @@ def next_random(word: Array) -> int:
     word[0] = x
     bits: int = (x * np.uint64(2685821657736338717)) >> np.uint64(33)
     return bits
-
-
-@compiled
-def nearest_in_gram(gram: Array, count: int) -> Array:
-    """The `count` nearest other rows of each row, nearest first."""
-    n = len(gram)
-    near = np.empty((n, count), dtype=np.int32)
-    far = np.empty(count, dtype=np.float32)
-    for i in range(n):
-        filled = 0
-        for j in range(n):
-            d = gram[j, j] - 2 * gram[i, j]
-            if j == i or (filled == count and d >= far[count - 1]):
-                continue
-            filled = min(filled + 1, count)
-            at = filled - 1
-            while at > 0 and far[at - 1] > d:
-                far[at] = far[at - 1]
-                near[i, at] = near[i, at - 1]
-                at -= 1
-            far[at] = d
-            near[i, at] = j
-    return near
 
 
 @compiled
@@ -92,8 +70,8 @@ def anneal(
             price = loss_A + loss_B - loss[A] - loss[B]
         if (
             abs(price) <= tiny
-            or not _accept(price, temperature, word)
-            or _meets_itself(state, people, x, partner, A, B)
+            or not accept(price, temperature, word)
+            or meets_itself(state, people, x, partner, A, B)
         ):
             continue
         if partner < 0:
@@ -106,17 +84,18 @@ def anneal(
 
 
 @compiled
-def _accept(price: float, temperature: float, word: Array) -> bool:
+def accept(price: float, temperature: float, word: Array) -> bool:
+    """A gain always; a loss by chance, the rarer the larger it is."""
     if price < 0:
         return True
     return temperature > 0 and next_random(word) < 2147483648.0 * np.exp(-price / temperature)
 
 
 @compiled
-def _meets_itself(state: State, people: Array, x: int, partner: int, A: int, B: int) -> bool:
+def meets_itself(groups: Grouped, people: Array, x: int, partner: int, A: int, B: int) -> bool:
     """Would the exchange bring two photos of one person into one group?"""
     if len(people) == 0:
         return False
-    if holds_person(state, people, B, x, partner):
+    if holds_person(groups, people, B, x, partner):
         return True
-    return partner >= 0 and holds_person(state, people, A, partner, x)
+    return partner >= 0 and holds_person(groups, people, A, partner, x)

@@ -1,59 +1,69 @@
 """Dissolve groups whose members lose less in the groups around them: clusters need not be multiples of k."""
 
-import numpy as np
-
 from faceveil.grouping.compiled import Array, compiled
-from faceveil.grouping.state import State, cost_of_group, holds_person, make_move
+from faceveil.grouping.region import NEVER, Region, dot, exchange
+from faceveil.grouping.state import holds_person
 
 
 @compiled
-def dissolve(state: State, people: Array, most: int, near: Array) -> int:
+def dissolve(region: Region, people: Array, most: int) -> int:
     """Empty every group that can be emptied at a gain; how many were."""
     emptied = 0
-    for g in range(len(state.size)):
-        gain = cost_of_group(state, g)
-        for t in range(state.size[g]):
-            gain -= _cheapest_entry(state, people, state.member[g, t], g, most, near)[0]
-        if gain > 0 and _try_to_empty(state, people, g, most, near):
+    for g in range(len(region.size)):
+        gain = _cost_of_group(region, g)
+        for t in range(region.size[g]):
+            gain -= _cheapest_entry(region, people, region.member[g, t], g, most)[0]
+        if gain > 0 and _try_to_empty(region, people, g, most):
             emptied += 1
     return emptied
 
 
 @compiled
-def _try_to_empty(state: State, people: Array, g: int, most: int, near: Array) -> bool:
+def _try_to_empty(region: Region, people: Array, g: int, most: int) -> bool:
     """Send the members of g away one by one; all come back if that turns out a loss."""
-    rows = state.member[g, : state.size[g]].copy()
-    gain = cost_of_group(state, g)
+    rows = region.member[g, : region.size[g]].copy()
+    gain = _cost_of_group(region, g)
     sent = 0
     for x in rows:
-        price, there = _cheapest_entry(state, people, x, g, most, near)
+        price, there = _cheapest_entry(region, people, x, g, most)
         gain -= price
         if gain <= 0:
             break
-        make_move(state, x, there)
+        exchange(region, x, -1, there)
         sent += 1
     if sent == len(rows):
         return True
     for t in range(sent):
-        make_move(state, rows[t], g)
+        exchange(region, rows[t], -1, g)
     return False
 
 
 @compiled
-def _cheapest_entry(state: State, people: Array, x: int, g: int, most: int, near: Array) -> tuple[float, int]:
+def _cost_of_group(region: Region, g: int) -> float:
+    """Σ w·|x − mean|² of group g."""
+    total = 0.0
+    for t in range(region.size[g]):
+        x = region.member[g, t]
+        total += region.squares[x] / region.weights[x]
+    cost: float = max(total - region.S2[g] / region.W[g], 0.0) if region.size[g] > 0 else 0.0
+    return cost
+
+
+@compiled
+def _cheapest_entry(region: Region, people: Array, x: int, g: int, most: int) -> tuple[float, int]:
     """The group, of those around row x but not g, where x adds least, and what it adds."""
-    best = np.inf
+    best = NEVER
     there = -1
-    w = state.weights[x]
-    own = w * state.gram[x, x]
-    for t in range(near.shape[1]):
-        B = state.labels[near[x, t]]
-        if g == B or there == B or state.size[B] >= most:
+    w = region.weights[x]
+    square = region.squares[x]
+    for z in region.near[x]:
+        B = region.labels[z]
+        if z < 0 or g == B or there == B or region.size[B] >= most:
             continue
-        if len(people) > 0 and holds_person(state, people, B, x, -1):
+        if len(people) > 0 and holds_person(region, people, B, x, -1):
             continue
-        after = (state.S2[B] + 2 * w * state.P[B, x] + w * own) / (state.W[B] + w)
-        price = own + state.S2[B] / state.W[B] - after
+        after = (region.S2[B] + 2 * w * dot(region.S, B, region.X, x) + square) / (region.W[B] + w)
+        price = square / w + region.S2[B] / region.W[B] - after
         if price < best:
             best = price
             there = B

@@ -12,28 +12,25 @@ Cost: O(n·d·log n) time, about; one copy of the vectors.
 import numpy as np
 from numpy.typing import NDArray
 
-from faceveil.grouping.anneal import nearest_in_gram
 from faceveil.grouping.arrays import Ints
 from faceveil.grouping.compiled import Array, compiled
 from faceveil.grouping.halving import halves
-from faceveil.grouping.threads import on_all_cores
+from faceveil.grouping.near import Near, near_graph
 
-LEAF = 600  # rows that are compared with each other in one look for neighbours
-LOOKS = 3
 NEAR = 8
 PASSES = 8
 
 
-def harvest_start(X: NDArray[np.float32], k: int, rng: np.random.Generator) -> Ints:
-    """⌊n/k⌋ groups, nearly all of exactly k rows."""
+def harvest_start(X: NDArray[np.float32], k: int, near: Near, rng: np.random.Generator) -> Ints:
+    """⌊n/k⌋ groups, nearly all of exactly k rows; `near` is the graph of all rows."""
     labels = np.full(len(X), -1, dtype=np.int64)
     groups = 0
     left = np.arange(len(X))
     for _ in range(PASSES):
         if len(left) < 2 * k:
             break
-        one, other = near_pairs(X[left], rng)
-        found = _ripe_groups(X[left], one, other, k)
+        graph = near if len(left) == len(X) else near_graph(X[left], NEAR, rng)
+        found = _ripe_groups(X[left], *_pairs(graph[:, :NEAR]), k)
         labels[left] = np.where(found >= 0, found + groups, -1)
         groups += int(found.max(initial=-1)) + 1
         left = left[found < 0]
@@ -45,20 +42,13 @@ def harvest_start(X: NDArray[np.float32], k: int, rng: np.random.Generator) -> I
     return labels
 
 
-def near_pairs(X: NDArray[np.float32], rng: np.random.Generator) -> tuple[Ints, Ints]:
-    """Pairs of near rows: each row's nearest in its piece of the cloud, for several ways to cut it."""
-    looks = LOOKS if len(X) > 2 * LEAF else 1
-    pieces = [rows for _ in range(looks) for rows in halves(X, LEAF, 1, rng)]
-
-    def look(rows: Ints) -> tuple[Ints, Ints]:
-        points = X[rows]
-        near = nearest_in_gram(points @ points.T, min(NEAR, len(rows) - 1))
-        return np.repeat(rows, near.shape[1]), rows[near.ravel()]
-
-    with on_all_cores() as run:
-        found = run(look, pieces)
-    one, other = (np.concatenate([pair[side] for pair in found]) for side in (0, 1))
-    return one, other
+def _pairs(near: Near) -> tuple[Ints, Ints]:
+    """The pairs of a graph, each once."""
+    rows = np.repeat(np.arange(len(near)), near.shape[1])
+    others = near.ravel().astype(np.int64)
+    rows, others = rows[others >= 0], others[others >= 0]
+    pairs = np.unique(np.minimum(rows, others) * len(near) + np.maximum(rows, others))
+    return pairs // len(near), pairs % len(near)
 
 
 def _join_near(X: NDArray[np.float32], labels: Ints, rest: Ints) -> Ints:

@@ -1,4 +1,4 @@
-"""Where the search begins: two quick partitions that keep every group between k and 2k−1 rows."""
+"""Where the search for small data also begins: groups of k to 2k−1 rows out of Ward's tree."""
 
 from typing import Any
 
@@ -7,14 +7,6 @@ from numpy.typing import NDArray
 
 from faceveil.grouping.arrays import Ints
 from faceveil.grouping.halving import halves
-
-
-def halving_start(X: NDArray[Any], k: int, rng: np.random.Generator) -> Ints:
-    """⌊n/k⌋ groups: the cloud halved across its length, again and again. O(n·d·log n)."""
-    labels = np.empty(len(X), dtype=np.int64)
-    for label, rows in enumerate(halves(X, k, k, rng)):
-        labels[rows] = label
-    return labels
 
 
 def tree_start(X: NDArray[Any], k: int, rng: np.random.Generator) -> Ints:

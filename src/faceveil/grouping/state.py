@@ -6,11 +6,23 @@ exchanging two rows between two groups, or of moving one, takes a handful of add
 the vectors; a change that is made costs one pass over two rows of P.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from faceveil.grouping.compiled import Array, compiled
+
+
+class Grouped(Protocol):
+    """Rows in groups: a State, or a Region (region.py)."""
+
+    @property
+    def member(self) -> Array:
+        """member[g, :size[g]] are the rows of group g."""
+
+    @property
+    def size(self) -> Array:
+        """The rows in each group."""
 
 
 class State(NamedTuple):
@@ -141,10 +153,10 @@ def _leave(state: State, x: int, g: int) -> None:
 
 
 @compiled
-def holds_person(state: State, people: Array, g: int, x: int, without: int) -> bool:
+def holds_person(groups: Grouped, people: Array, g: int, x: int, without: int) -> bool:
     """Would group g, once row `without` has left it, hold the person of row x already?"""
-    for t in range(state.size[g]):
-        other = state.member[g, t]
+    for t in range(groups.size[g]):
+        other = groups.member[g, t]
         if other != without and other != x and people[other] == people[x]:
             return True
     return False

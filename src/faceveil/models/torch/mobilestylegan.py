@@ -1,10 +1,12 @@
 """MobileStyleGAN's synthesis in torch: W+ (N × 23 × 512) → RGB in [-1, 1] (N × 3 × size × size).
 
 A window renders a part of the picture alone: what costs time are the largest maps, and a detail needs no more of
-them than its surroundings.
+them than its surroundings. Maps lie in memory with channels last, where a depthwise convolution takes a third of
+the time and a 1×1 convolution is one product of matrices. Gradients reach the styles alone: the arrays are fixed.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -77,12 +79,60 @@ class Convolution(nn.Module):
         self.noise = _frozen(convolution.noise)
 
     def forward(self, x: Tensor, wplus: Tensor, window: Window | None = None) -> Tensor:
-        x = x * self.style(wplus)
-        if self.depthwise is not None:
-            x = F.conv2d(x, self.depthwise, padding=1, groups=x.shape[1])
-        x = F.conv2d(x, self.kernel, self.bias, padding=self.kernel.shape[-1] // 2)
         noise = self.noise if window is None else window.cut_wide(self.noise)
+        if self.kernel.shape[-1] == 1:
+            return _apply(_Separable, x, self.style(wplus), self.depthwise, self.kernel, self.bias, noise)
+        x = F.conv2d(x * self.style(wplus), self.kernel, self.bias, padding=1)  # the first, at 4 px
         return F.leaky_relu(x + noise, arrays.LEAK)
+
+
+class _Separable(torch.autograd.Function):
+    """What a convolution with a 1×1 kernel does, in as few passes over the maps as it needs."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x: Tensor,
+        style: Tensor,
+        depthwise: Tensor | None,
+        kernel: Tensor,
+        bias: Tensor,
+        noise: Tensor,
+    ) -> Tensor:
+        y = _depthwise(x * style, depthwise)
+        y = F.linear(_last(y), kernel[:, :, 0, 0], bias).add_(_last(noise))
+        y = _first(F.leaky_relu_(y, arrays.LEAK))
+        ctx.save_for_backward(x, style, y)
+        ctx.kernels = depthwise, kernel
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        x, style, y = ctx.saved_tensors
+        depthwise, kernel = ctx.kernels
+        g = torch.ops.aten.leaky_relu_backward(gradient, y, arrays.LEAK, True)
+        g = _first(_last(g) @ kernel[:, :, 0, 0])
+        g = _depthwise(g, None if depthwise is None else depthwise.flip(2, 3))
+        return g * style, (g * x).sum((2, 3), keepdim=True), None, None, None, None
+
+
+def _depthwise(x: Tensor, kernel: Tensor | None) -> Tensor:
+    return x if kernel is None else F.conv2d(x, kernel, padding=1, groups=x.shape[1])
+
+
+def _last(x: Tensor) -> Tensor:
+    """Channels as the last axis."""
+    return x.permute(0, 2, 3, 1)
+
+
+def _first(x: Tensor) -> Tensor:
+    """Back again."""
+    return x.permute(0, 3, 1, 2)
+
+
+def _apply(function: type[torch.autograd.Function], *inputs: Any) -> Tensor:
+    result: Tensor = function.apply(*inputs)  # type: ignore[no-untyped-call]
+    return result
 
 
 class Block(nn.Module):
@@ -129,19 +179,51 @@ class Synthesis(nn.Module):
 
     def forward(self, wplus: Tensor, window: Window | None = None) -> Tensor:
         """The picture, or the part of it in `window`."""
-        rgb = F.conv2d(self.features(wplus, window), self.kernel, self.bias)
+        rgb = _first(F.linear(_last(self.features(wplus, window)), self.kernel[:, :, 0, 0], self.bias))
         rgb = haar_up(rgb) if rgb.shape[1] == 12 else rgb
         return rgb if window is None else window.trim(rgb)
 
 
 def haar_up(bands: Tensor) -> Tensor:
     """One inverse Haar step. Channels: the low bands of all outputs, then three high bands of each."""
-    low, high = bands.tensor_split([bands.shape[1] // 4], dim=1)
-    rows, columns, diagonal = high.reshape(len(high), -1, 3, *high.shape[2:]).unbind(2)
-    above, below = low + rows, low - rows
-    left, right = columns + diagonal, columns - diagonal
-    corners = torch.stack([above + left, above - left, below + right, below - right], dim=2)
-    return F.pixel_shuffle(0.5 * corners.flatten(1, 2), 2)
+    return _apply(_Haar, bands)
+
+
+class _Haar(torch.autograd.Function):
+    """The step is orthogonal, so that its gradient is the step back."""
+
+    @staticmethod
+    def forward(ctx: Any, bands: Tensor) -> Tensor:
+        count, channels, height, width = bands.shape
+        low, rows, columns, diagonal = _bands(0.5 * _last(bands))
+        above, below = low + rows, low - rows
+        left, right = columns + diagonal, columns - diagonal
+        picture = bands.new_empty(count, height, 2, width, 2, channels // 4)
+        torch.add(above, left, out=picture[:, :, 0, :, 0])
+        torch.sub(above, left, out=picture[:, :, 0, :, 1])
+        torch.add(below, right, out=picture[:, :, 1, :, 0])
+        torch.sub(below, right, out=picture[:, :, 1, :, 1])
+        return _first(picture.view(count, 2 * height, 2 * width, -1))
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        count, channels, height, width = gradient.shape
+        g = 0.5 * _last(gradient).reshape(count, height // 2, 2, width // 2, 2, channels)
+        above, left = g[:, :, 0, :, 0] + g[:, :, 0, :, 1], g[:, :, 0, :, 0] - g[:, :, 0, :, 1]
+        below, right = g[:, :, 1, :, 0] + g[:, :, 1, :, 1], g[:, :, 1, :, 0] - g[:, :, 1, :, 1]
+        result = g.new_empty(count, height // 2, width // 2, 4 * channels)
+        low, rows, columns, diagonal = _bands(result)
+        torch.add(above, below, out=low)
+        torch.sub(above, below, out=rows)
+        torch.add(left, right, out=columns)
+        torch.sub(left, right, out=diagonal)
+        return _first(result)
+
+
+def _bands(x: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Views of the four bands, channels last."""
+    quarter = x.shape[-1] // 4
+    return x[..., :quarter], x[..., quarter::3], x[..., quarter + 1 :: 3], x[..., quarter + 2 :: 3]
 
 
 def _frozen(array: arrays.Floats) -> nn.Parameter:

@@ -5,16 +5,16 @@
 MIKU's equations 2 and 3 (and 1 and 2 of the conference paper) take the squared error of pixels and 0.1 times the
 distance of four VGG-16 maps, with the background masked; `MIKU` below is that recipe. `REFINE` goes on from the
 encoder's code with LPIPS and an identity term. The recogniser in that term is MobileFaceNet, which therefore
-must not judge the result. Descent runs in whitened coordinates of W, where one step means as much along every
-axis, and through the generator's early exits, coarse to fine. What an early exit does not show, detail at 256 px,
-is compared in a quarter of the picture at a time, which costs little more than the whole at 64 px.
+must not judge the result. Descent runs along axes on which the loss curves alike, as `training/curvature.py` measured
+it, and through the generator's early exits, coarse to fine. The last steps look closely: in turn at the face at
+128 px, where a recogniser is harder to please without the person, and at a quarter of the picture at 256 px.
 """
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cache
-from itertools import cycle
+from itertools import cycle, islice
 
 import cv2
 import numpy as np
@@ -24,20 +24,34 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from faceveil.errors import UsageError
+from faceveil.models.encoder import arcface_matrices
 from faceveil.models.generator import as_wplus, synthesis
-from faceveil.models.mobilestylegan import Floats
-from faceveil.models.torch.encoder import arcface_crop
+from faceveil.models.mobilestylegan import SLOTS, Floats
 from faceveil.models.torch.lpips import Lpips
 from faceveil.models.torch.mobilenet import face_recognizer
 from faceveil.models.torch.mobilestylegan import CELLS, Synthesis, Window
 from faceveil.models.torch.vgg import VggMaps
-from faceveil.models.wspace import w_space
+from faceveil.models.wspace import DATA, w_space
 
 Images = NDArray[np.uint8]
-View = int | Window  # the whole picture at this size, or a part of it at 256 px
-DETAIL_SIZE = 256
 HALF = CELLS // 2
-QUARTERS = [Window(top, left, HALF) for top, left in ((0, 0), (HALF, HALF), (0, HALF), (HALF, 0))]
+
+
+@dataclass(frozen=True)
+class View:
+    """The picture at a size, or a part of it."""
+
+    size: int
+    window: Window | None = None
+
+    def cut(self, images: Tensor) -> Tensor:
+        return images if self.window is None else self.window.cut(images)
+
+
+FACE = View(128, Window(8, 8, 48))  # as much as the recogniser sees
+QUARTERS = [View(256, Window(top, left, HALF)) for top, left in ((0, 0), (HALF, HALF), (0, HALF), (HALF, 0))]
+FREE = 200  # of W's axes may move, in each slot
+SOFTEST = 1.0  # of the mean curvature is added to every curvature, so that no direction is taken for flat
 MOMENTUM = 0.7  # of Adam; 0.9 is too slow to turn in twenty steps
 LOOKS: dict[str, Callable[[], "Lpips | VggMaps"]] = {"lpips": Lpips, "vgg": VggMaps}
 
@@ -49,11 +63,13 @@ class Recipe:
     look: str = "lpips"  # or "vgg", MIKU's four maps
     look_weight: float = 2.0
     identity: float = 1.0
-    stages: tuple[tuple[int, float], ...] = ((64, 1.0),)  # exit, and its share of the steps
-    details: float = 0.25  # share of all steps that compare a quarter of the picture at 256 px instead
-    axes: int = 200  # of W that are free, in each slot
-    rate: float = 0.2
-    pull: float = 0.0  # towards the mean face, so that codes stay where the generator draws faces
+    stages: tuple[tuple[int, float], ...] = (
+        (64, 1.0),
+    )  # exit, and its share of the steps that see the whole
+    close: float = (
+        0.6  # share of all steps, the last ones, that see the face at 128 px or a quarter at 256 px
+    )
+    rate: float = 0.5
     background: float = 1.0  # what it weighs, beside the person's 1, where masks are given
     batch: int = 1  # faces at a time
 
@@ -68,9 +84,7 @@ MIKU = Recipe(
     look_weight=0.1,
     identity=0,
     stages=((64, 0.5), (128, 0.3), (256, 0.2)),
-    details=0,
-    axes=512,
-    rate=0.15,
+    close=0,
     background=0,
 )
 
@@ -114,21 +128,28 @@ def _check(crops: Images, start: Floats | None, steps: int, masks: NDArray[np.fl
 
 def _descend(wplus: Floats, target: "_Target", steps: int, recipe: Recipe) -> Floats:
     """Adam with a rate that rises for a few steps and then falls along a cosine."""
-    space = w_space()
-    basis = torch.from_numpy(space.spread[: recipe.axes, None] * space.axes[: recipe.axes])
-    begin, begin_white = torch.from_numpy(wplus), torch.from_numpy(space.whiten(wplus, recipe.axes))
-    moved = torch.zeros_like(begin_white, requires_grad=True)
+    begin = torch.from_numpy(wplus)
+    moved = torch.zeros(len(wplus), SLOTS, 1, FREE, requires_grad=True)
     optimizer = torch.optim.Adam([moved], lr=recipe.rate, betas=(MOMENTUM, 0.99))
     for step, view in enumerate(_views(steps, recipe)):
         warm_up = min(1.0, (step + 1) / 3)
         optimizer.param_groups[0]["lr"] = recipe.rate * warm_up * _fall(step / steps)
-        loss = target.loss(begin + moved @ basis, view)
-        loss = loss + recipe.pull * (begin_white + moved).square().sum() / moved[0].numel()
+        loss = target.loss(begin + (moved @ _axes())[:, :, 0], view)
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
-    found: Floats = (begin + moved @ basis).detach().numpy()
+    found: Floats = (begin + (moved @ _axes())[:, :, 0]).detach().numpy()
     return found
+
+
+@cache
+def _axes() -> Tensor:
+    """Directions of each slot of W+ (23 × 200 × 512), the longer the less the loss curves along them."""
+    space = w_space()
+    with np.load(DATA / "projector-axes.npz") as stored:
+        axes, curvature = stored["axes"].astype(np.float32), stored["curvature"]
+    scaled = axes / np.sqrt(curvature / curvature.mean() + SOFTEST)[..., None]
+    return torch.from_numpy(scaled @ (space.spread[:FREE, None] * space.axes[:FREE]))
 
 
 def _fall(done: float) -> float:
@@ -136,11 +157,11 @@ def _fall(done: float) -> float:
 
 
 def _views(steps: int, recipe: Recipe) -> Iterator[View]:
-    """What each step looks at; details stand evenly between views of the whole, and go round the quarters."""
-    seen = [int((step + 1) * recipe.details) - int(step * recipe.details) for step in range(steps)]
-    exits, quarters = _exits(steps - sum(seen), recipe), cycle(QUARTERS)
-    for detail in seen:
-        yield next(quarters) if detail else next(exits)
+    """What each step looks at: the whole, then by turns the face and a quarter of the picture."""
+    close = round(steps * recipe.close)
+    yield from (View(size) for size in _exits(steps - close, recipe))
+    turns = cycle(view for quarter in QUARTERS for view in (FACE, quarter))
+    yield from islice(turns, close)
 
 
 def _exits(steps: int, recipe: Recipe) -> Iterator[int]:
@@ -161,48 +182,54 @@ class _Target:
         self.recipe, self.look = recipe, _look(recipe.look)
         self.crops, self.masks = crops, masks
         self.seen: dict[View, tuple[Tensor, Tensor, list[Tensor]]] = {}
-        self.people: dict[int, Tensor] = {}
+        self.people: dict[View, Tensor] = {}
 
     def at(self, view: View) -> tuple[Tensor, Tensor, list[Tensor]]:
         """Photos in [-1, 1], their weights, and what they look like."""
         if view not in self.seen:
-            size = view if isinstance(view, int) else DETAIL_SIZE
-            photos = _resized(self.crops, size) / 127.5 - 1
-            weights = torch.ones(len(photos), 1, size, size)
+            photos = view.cut(_resized(self.crops, view.size)) / 127.5 - 1
+            weights = torch.ones_like(photos[:, :1])
             if self.masks is not None:
                 floor = self.recipe.background
-                weights = floor + (1 - floor) * _resized(self.masks[..., None], size)
-            if isinstance(view, Window):
-                photos, weights = view.cut(photos), view.cut(weights)
+                weights = floor + (1 - floor) * view.cut(_resized(self.masks[..., None], view.size))
             with torch.no_grad():
-                self.seen[view] = photos, weights, self.look.taps(_enlarged(photos))
+                self.seen[view] = photos, weights, self.look.taps(enlarged(photos))
         return self.seen[view]
 
-    def person(self, size: int) -> Tensor:
-        """Who the photos show, as far as this size tells."""
-        if size not in self.people:
+    def person(self, view: View) -> Tensor:
+        """Who the photos show, as far as this view tells."""
+        if view not in self.people:
             with torch.no_grad():
-                self.people[size] = _who(self.at(size)[0])
-        return self.people[size]
+                self.people[view] = who(self.at(view)[0], view)
+        return self.people[view]
 
     def loss(self, wplus: Tensor, view: View) -> Tensor:
         """Summed over faces, so that one does not depend on its company."""
         photos, weights, looks = self.at(view)
-        drawn = _generator(view)(wplus) if isinstance(view, int) else _generator(DETAIL_SIZE)(wplus, view)
-        renders = weights * drawn + (1 - weights) * photos
+        renders = weights * draw(wplus, view) + (1 - weights) * photos
         pixels = (renders - photos).square().mean((1, 2, 3))
-        look = self.look.distance(self.look.taps(_enlarged(renders)), looks)
+        look = self.look.distance(self.look.taps(enlarged(renders)), looks)
         total = pixels + self.recipe.look_weight * look
-        if self.recipe.identity and isinstance(view, int):  # a quarter of a face is nobody
-            likeness = (_who(renders) * self.person(view)).sum(1)
+        if self.recipe.identity and view not in QUARTERS:  # a quarter of a face is nobody
+            likeness = (who(renders, view) * self.person(view)).sum(1)
             total = total + self.recipe.identity * (1 - likeness)
         summed: Tensor = total.sum()
         return summed
 
 
-def _who(images: Tensor) -> Tensor:
-    """MobileFaceNet's embeddings of FFHQ crops in [-1, 1]."""
-    embeddings: Tensor = face_recognizer()(arcface_crop((images + 1) / 2))
+def draw(wplus: Tensor, view: View) -> Tensor:
+    """What a view shows of codes, in [-1, 1]."""
+    images: Tensor = _generator(view.size)(wplus, view.window)
+    return images
+
+
+def who(images: Tensor, view: View) -> Tensor:
+    """MobileFaceNet's embeddings of what a view shows of FFHQ crops, in [-1, 1]."""
+    rows, columns = (torch.from_numpy(matrix) for matrix in arcface_matrices(view.size))
+    if view.window is not None:
+        top, left, side = (view.size // CELLS * cells for cells in astuple(view.window))
+        rows, columns = rows[:, top : top + side], columns[:, left : left + side]
+    embeddings: Tensor = face_recognizer()(rows @ ((images + 1) / 2) @ columns.T)
     return embeddings
 
 
@@ -213,7 +240,7 @@ def _resized(images: NDArray[np.uint8] | NDArray[np.float32], size: int) -> Tens
     return torch.from_numpy(np.ascontiguousarray(planes, np.float32))
 
 
-def _enlarged(images: Tensor) -> Tensor:
+def enlarged(images: Tensor) -> Tensor:
     """AlexNet and VGG look at 128 px or more."""
     if images.shape[-1] >= 128:
         return images
