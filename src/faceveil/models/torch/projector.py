@@ -24,8 +24,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from faceveil.errors import UsageError
-from faceveil.models.mobilefacenet import arcface_matrices
 from faceveil.models.generator import as_wplus, synthesis
+from faceveil.models.mobilefacenet import arcface_matrices
 from faceveil.models.mobilestylegan import SLOTS, Floats
 from faceveil.models.torch.lpips import Lpips
 from faceveil.models.torch.mobilenet import face_recognizer
