@@ -10,7 +10,7 @@ from faceveil.faces.regions import LEFT_BROW, LEFT_EYE, LIPS, OVAL, RIGHT_BROW, 
 WORK = 64  # px: slow colour needs no more
 REACH = 0.07  # of the crop's side: what varies slower than this is light
 CHEEKS = ([50, 101, 36, 205], [280, 330, 266, 425])
-MOST_SHIFT = 12.0  # of Lab, by which the cheeks' colour is corrected at last
+LEAST_SPREAD = np.array([80.0, 10.0, 12.0])  # of skin's colours in Lab
 Weights = NDArray[np.float32]
 
 
@@ -53,30 +53,31 @@ def _skin_weight(lab: Weights, mesh: Floats) -> Weights:
     for part in (RIGHT_EYE, LEFT_EYE, RIGHT_BROW, LEFT_BROW, LIPS):
         cv2.fillPoly(weight, [_pixels(mesh[part])], 0.0)
         cv2.polylines(weight, [_pixels(mesh[part])], True, 0.0, 2)
-    return weight
+    colours = lab[weight > 0]
+    if len(colours) < 4:
+        return weight
+    middle = np.median(colours, axis=0)
+    deviation = 1.48 * np.median(np.abs(colours - middle), axis=0)
+    spread = np.diag(deviation**2 + LEAST_SPREAD)  # light may vary much over a face, a fringe lies outside it
+    return weight * (0.02 + _alike(lab, middle, spread))
 
 
 def _likeness(lab: Weights, mesh: Floats) -> Weights:
-    colours = _on_cheeks(lab, mesh)
-    if len(colours) < 4:
-        return np.ones(lab.shape[:2], np.float32)
-    spread = np.cov(colours.T) + np.diag([150.0, 10.0, 12.0])  # light varies more over a face than hue
-    off = lab - np.median(colours, axis=0)
-    squared = np.einsum("...i,ij,...j", off, np.linalg.inv(spread), off)
-    return np.asarray(1 / (1 + np.exp(np.clip(1.5 * (squared - 6), -30, 30))), np.float32)
-
-
-def _cheeks(lab: Weights, mesh: Floats) -> Weights:
-    """Their middle colour; that of the whole crop where they lie outside."""
-    colours = _on_cheeks(lab, mesh)
-    return np.asarray(np.median(colours if len(colours) else lab.reshape(-1, 3), axis=0), np.float32)
-
-
-def _on_cheeks(lab: Weights, mesh: Floats) -> Weights:
     sample = np.zeros(lab.shape[:2], np.uint8)
     for cheek in CHEEKS:
         cv2.fillConvexPoly(sample, cv2.convexHull(_pixels(mesh[cheek])), 1)
-    return np.asarray(lab[sample > 0], np.float32)
+    colours = lab[sample > 0]
+    if len(colours) < 4:
+        return np.ones(lab.shape[:2], np.float32)
+    spread = np.cov(colours.T) + np.diag([150.0, 10.0, 12.0])  # light varies more over a face than hue
+    return _alike(lab, np.median(colours, axis=0), spread)
+
+
+def _alike(lab: Weights, colour: Weights, spread: NDArray[np.floating]) -> Weights:
+    """1 near a colour, 0 far from it, measured by a covariance."""
+    off = lab - colour
+    squared = np.einsum("...i,ij,...j", off, np.linalg.inv(spread), off)
+    return np.asarray(1 / (1 + np.exp(np.clip(1.5 * (squared - 6), -30, 30))), np.float32)
 
 
 def _lab(crop: Image) -> Weights:
