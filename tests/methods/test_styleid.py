@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 
 from faceveil.errors import ProtectionError, UsageError
 from faceveil.faces import Face, find_faces, pose, with_mesh
+from faceveil.faces.gaze import gaze
 from faceveil.faces.regions import OVAL
 from faceveil.methods import method
 from faceveil.methods.styleid import method as flow
 from faceveil.methods.styleid.blend import Pictured, head_mask, head_window, multiband, put_in, with_hair_of
 from faceveil.methods.styleid.check import embeddings
 from faceveil.methods.styleid.control import control
-from faceveil.methods.styleid.fit import fitted_mesh, warp, with_forehead
+from faceveil.methods.styleid.fit import fitted_mesh, looking, warp, with_forehead
 from faceveil.methods.styleid.harmony import FEATURES, harmonised
 from faceveil.methods.styleid.layers import read_table, search
 from faceveil.methods.styleid.light import relit
@@ -25,7 +26,7 @@ from faceveil.methods.styleid.mask import REGIONS, from_on, part_of
 from faceveil.methods.styleid.score import attribute_distance, ia_scores, identity_distance
 from faceveil.methods.styleid.swap import choose, generator, look_at, sketch
 from faceveil.methods.styleid.tables import write_table
-from faceveil.methods.styleid.targets import pool
+from faceveil.methods.styleid.targets import Person, pool
 from faceveil.models.generator import as_wplus
 from faceveil.models.recognizers import RECOGNIZERS, recognizer
 from faceveil.models.segmenter import person_mask
@@ -226,6 +227,45 @@ def test_a_head_put_into_its_own_picture_changes_nothing(portrait):
     out, mask = put_in(picture, picture)
     assert np.abs(out.astype(int) - crop).max() <= 1
     assert mask[128, 128] == 255 and mask[0, 0] == 0
+
+
+def test_before_a_hat_the_new_head_ends_at_the_face():
+    mesh = with_forehead(control().mesh * 256)
+    free, covered = (head_window(mesh, 256, hat) for hat in (False, True))
+    assert (covered <= free + 1e-6).all() and (covered > 0).sum() < 0.8 * (free > 0).sum()
+    assert np.array_equal(covered >= 1, free >= 1)
+
+
+def test_a_new_head_is_no_larger_than_the_old_one(portrait):
+    crop = portrait[::2, ::2].copy()
+    mesh, person = with_forehead(face_in_crop(crop).mesh), person_mask(crop)
+    grey = np.full_like(crop, 128)
+    out, mask = put_in(Pictured(grey, mesh, np.ones_like(person)), Pictured(crop, mesh, person))
+    behind = cv2.dilate(person, np.ones((41, 41))) < 0.05  # well away from the old head
+    assert behind.any() and not mask[behind].any()
+    assert np.abs(out[128, 128].astype(int) - 128).max() < 8
+
+
+@pytest.mark.parametrize("turn", [-0.1, 0.0, 0.1])
+def test_irises_are_moved_to_where_the_source_looks(turn, portrait):
+    crop = portrait[::2, ::2].copy()
+    face = face_in_crop(crop)
+    mesh, own = with_forehead(face.mesh), gaze(crop, face)
+    after = looking(crop, mesh, own, own + np.array([turn, 0]))
+    assert gaze(after, face)[0] - own[0] == pytest.approx(turn, abs=0.06)  # the network hesitates
+    assert np.array_equal(after[200:], crop[200:])
+
+
+def test_a_target_of_the_same_kind_suits_best():
+    targets = pool()
+    for number in range(0, len(targets), 499):
+        same = Person(
+            targets.looks[number], targets.age[number], targets.female[number], targets.skin[number],
+            targets.expression[number], targets.shade[number], targets.labels[number],
+        )  # fmt: skip
+        order = np.argsort(targets.unlikeness(same))[:6]
+        assert order[0] == number
+        assert np.mean(targets.origin[order].argmax(axis=1) == targets.origin[number].argmax()) > 0.5
 
 
 def test_harmony_takes_features_from_the_target_and_hair_from_the_source(portrait):

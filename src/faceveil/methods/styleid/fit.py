@@ -22,6 +22,7 @@ FACE_OUTLINE = slice(468, 468 + len(OVAL))  # of a mesh with forehead
 RAISED = 0.05  # of the face's height
 BEND = 0.45  # of the face's half width: how far inwards the outline's bend reaches
 GRID = 40  # the warp is smooth, so it is solved on a coarse grid and enlarged
+IRIS = 0.26  # of the eye's width: how far around an iris the picture moves with it
 UPPER_INNER = [191, 80, 81, 82, 13, 312, 311, 310, 415]
 LOWER_INNER = [95, 88, 178, 87, 14, 317, 402, 318, 324]
 UPPER_LIP = [
@@ -96,23 +97,36 @@ def irises(mesh: Floats, gaze: Floats) -> Floats:
     return np.array(places)
 
 
-def warp(crop: Image, mesh: Floats, onto: Floats) -> Image:
-    """The crop with its mesh's vertices moved to `onto` by a thin-plate spline; sizes and channels stay.
+def looking(crop: Image, mesh: Floats, own: Floats, wanted: Floats) -> Image:
+    """The crop with both irises moved from one gaze to another; lids and all around them stay."""
+    out = crop.copy()
+    for start, end in zip(irises(mesh, own), irises(mesh, wanted), strict=True):
+        width = float(np.hypot(*(mesh[LEFT_CORNERS[1]] - mesh[LEFT_CORNERS[0]])))
+        left, top = np.maximum(np.floor(end - width), 0).astype(int)
+        right, bottom = np.minimum(np.ceil(end + width), crop.shape[1::-1]).astype(int)
+        if right - left < 2 or bottom - top < 2:
+            continue
+        y, x = np.mgrid[top:bottom, left:right].astype(np.float32)
+        near = np.exp(-((x + 0.5 - end[0]) ** 2 + (y + 0.5 - end[1]) ** 2) / (2 * (IRIS * width) ** 2))
+        x, y = (axis - near * (end - start)[i] for i, axis in enumerate((x, y)))
+        moved = cv2.remap(crop, x.astype(np.float32), y.astype(np.float32), cv2.INTER_CUBIC)
+        out[top:bottom, left:right] = moved
+    return np.asarray(out, np.uint8)
 
-    Points after the mesh's own (irises) are moved too.
-    """
+
+def warp(crop: Image, mesh: Floats, onto: Floats) -> Image:
+    """The crop with its mesh's vertices moved to `onto` by a thin-plate spline; sizes and channels stay."""
     from scipy.interpolate import RBFInterpolator  # slow to import
 
     side = crop.shape[0]
     frame = (
         np.array([[x, y] for x in (0.0, 0.5, 1.0) for y in (0.0, 0.5, 1.0) if (x, y) != (0.5, 0.5)]) * side
     )
-    knots = [*KNOTS, *range(FACE_OUTLINE.stop, len(mesh))]
     matrix = similarity(mesh, onto)
     there = frame @ matrix[:, :2].T + matrix[:, 2]
     spline = RBFInterpolator(
-        np.vstack([onto[knots], there]) / side,
-        np.vstack([mesh[knots], frame]) / side,
+        np.vstack([onto[KNOTS], there]) / side,
+        np.vstack([mesh[KNOTS], frame]) / side,
         kernel="thin_plate_spline",
         smoothing=1e-5,
     )

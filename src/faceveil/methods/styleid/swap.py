@@ -17,7 +17,7 @@ from faceveil.faces.sharpness import detail, no_sharper
 from faceveil.methods.styleid.blend import Pictured, put_in, with_hair_of
 from faceveil.methods.styleid.check import embeddings, margins
 from faceveil.methods.styleid.control import control
-from faceveil.methods.styleid.fit import fitted_mesh, irises, warp, with_forehead
+from faceveil.methods.styleid.fit import fitted_mesh, looking, warp, with_forehead
 from faceveil.methods.styleid.harmony import harmonised
 from faceveil.methods.styleid.light import Weights, relit
 from faceveil.methods.styleid.looks import GAZE_X, GAZE_Y, face_in_crop, looks, lower_face_shade, traits
@@ -181,14 +181,11 @@ def fitted(source: Source, crop: Image) -> Fitted:
     assert face.mesh is not None
     mesh = with_forehead(face.mesh)
     onto = fitted_mesh(mesh, source.mesh)
+    laid = warp(np.dstack([crop, _as_bytes(person_mask(crop))]), mesh, onto)
     own = gaze(crop, face)
     wanted = own + np.clip(source.person.looks[[GAZE_X, GAZE_Y]] - own, -MOST_GAZE, MOST_GAZE)
-    laid = warp(
-        np.dstack([crop, _as_bytes(person_mask(crop))]),
-        np.vstack([mesh, irises(mesh, own)]),
-        np.vstack([onto, irises(onto, wanted)]),
-    )
-    lit = relit(np.ascontiguousarray(laid[..., :3]), onto, source.crop, source.mesh)
+    turned = looking(np.ascontiguousarray(laid[..., :3]), onto, own, wanted)
+    lit = relit(turned, onto, source.crop, source.mesh)
     lit = no_sharper(lit, detail(source.crop, middle := _middle(source)), middle)
     person = np.asarray(laid[..., 3] / 255, np.float32)
     old = Pictured(source.crop, source.mesh, person_mask(source.crop))
