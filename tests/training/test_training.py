@@ -15,8 +15,10 @@ from training.augment import degrade, jitter, relight
 from training.latents import mixed_wplus
 from training.losses import DetailLoss, StyleLoss, any_window, face_weight
 from training.pairs import open_pairs
+from training.pool import choose
 from training.real_faces import held_out
 
+from faceveil.methods.styleid.targets import LABELS
 from faceveil.models.generator import Generator
 from faceveil.models.torch.encoder import arcface_crop
 from faceveil.models.wspace import w_space
@@ -60,6 +62,31 @@ def test_augmentation_repeats_with_its_seed_and_leaves_the_input_alone(seed: int
         one, two = (work(image, np.random.default_rng(seed)) for _ in range(2))
         assert one.shape == image.shape and one.dtype == np.uint8
         assert (one == two).all() and (image == before).all()
+
+
+def test_the_pool_is_filled_up_with_the_kinds_that_are_missing() -> None:
+    rng = np.random.default_rng(0)
+    codes = rng.standard_normal((3000, 12)).astype(np.float32)
+    taken = np.arange(800)
+    measures = made_up(codes[taken])
+    chosen = choose(codes, taken, measures, each=8)
+    assert len(set(chosen)) == len(chosen) and not set(chosen) & set(taken)
+    have, more = (
+        (measures["labels"][:, 1] > 0.5).mean(),
+        (made_up(codes[chosen])["labels"][:, 1] > 0.5).mean(),
+    )
+    assert more > 1.5 * have  # the second origin is rare
+
+
+def made_up(codes: np.ndarray) -> dict[str, np.ndarray]:
+    """Faces whose age, gender and origin follow from their codes."""
+    rows = np.zeros((len(codes), len(LABELS)))
+    odds = np.exp(np.column_stack([np.full(len(codes), 2.0), 3 * codes[:, 2:5] - 2]))
+    rows[:, :4] = odds / odds.sum(axis=1, keepdims=True)
+    return {
+        "coordinates": codes, "age": 35 + 15 * codes[:, 0], "female": 1 / (1 + np.exp(-9 * codes[:, 1])),
+        "labels": rows, "looks": np.zeros((len(codes), 8)), "skin": np.zeros(len(codes)),
+    }  # fmt: skip
 
 
 def test_the_mean_face_has_a_style_loss_of_one_and_the_truth_none() -> None:
