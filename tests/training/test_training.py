@@ -66,10 +66,10 @@ def test_augmentation_repeats_with_its_seed_and_leaves_the_input_alone(seed: int
 
 def test_the_pool_is_filled_up_with_the_kinds_that_are_missing() -> None:
     rng = np.random.default_rng(0)
-    codes = rng.standard_normal((3000, 12)).astype(np.float32)
-    taken = np.arange(800)
+    codes = rng.standard_normal((30_000, 12)).astype(np.float32)
+    taken = np.arange(5000)
     measures = made_up(codes[taken])
-    chosen = choose(codes, taken, measures, each=8)
+    chosen = choose(codes, taken, measures, each=200)
     assert len(set(chosen)) == len(chosen) and not set(chosen) & set(taken)
     have, more = (
         (measures["labels"][:, 1] > 0.5).mean(),
