@@ -9,7 +9,8 @@ risk is broken up: its people are grouped anew with those of other such groups, 
 
 Cost: a render (0.2 s on one core) and one look by each recogniser for every mix, 1 to 3 mixes for most groups.
 Deviations: several photos of a person count once, and all of them are checked; all recognisers are asked, not
-only the one that grouped; default grouper `best` (`hierarchical` is the paper's).
+only the one that grouped; default grouper `best` (`hierarchical` is the paper's); mixes look straight ahead, so that
+they suit all the heads they are put on.
 """
 
 from collections.abc import Iterable
@@ -38,7 +39,7 @@ from faceveil.methods.sets import (
 )
 from faceveil.methods.strangers import LOOKS, strangers_like
 from faceveil.methods.styleid.targets import pool
-from faceveil.models.directions import carry_over
+from faceveil.models.directions import carry_over, look_ahead
 from faceveil.models.generator import cores
 from faceveil.models.mobilestylegan import SLOTS
 from faceveil.models.recognizers import RECOGNIZERS
@@ -178,7 +179,7 @@ class _Run:
 
     def _mix(self, rows: Ints, rng: np.random.Generator) -> _Group:
         members = self.faces.take(rows)
-        latents = one_each(self.latent.encode(members), members.subjects)
+        latents = _all_ahead(one_each(self.latent.encode(members), members.subjects))
         weights = start_weights(len(latents), self.method.delta, rng)
 
         def assess(latent: Floats) -> Assessed:
@@ -187,7 +188,8 @@ class _Run:
         mix = lower_weights(latents, weights, assess, self.method.beta, self.method.budget)
         if mix.safe:
             return _Group(rows, mix)
-        strangers = strangers_like(members, self._margins_of_pool(rows), mix.latent, 2 * STRANGERS, rng)
+        like = strangers_like(members, self._margins_of_pool(rows), mix.latent, 2 * STRANGERS, rng)
+        strangers = _all_ahead(like)
         mix = push_away(mix, strangers[:STRANGERS], assess)
         if not mix.safe:
             mix = push_away(mix, strangers[STRANGERS:], assess)
@@ -283,6 +285,11 @@ class _Run:
             gaps = [self.known(name)[one.rows] - seen for one, seen in zip(released, drawn, strict=True)]
             figures["information_loss"] = float(np.linalg.norm(np.concatenate(gaps), axis=1).mean())
         return figures
+
+
+def _all_ahead(latents: Floats) -> Floats:
+    """Faces that look straight ahead: beside a turned one its background would show on the heads it is put on."""
+    return np.array([look_ahead(one.reshape(SLOTS, -1)).ravel() for one in latents])
 
 
 def _worst(margins: Floats, subjects: Ints) -> Floats:

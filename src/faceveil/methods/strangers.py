@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from faceveil.faces import FaceSet
 from faceveil.faces.attributes import OLDEST
 from faceveil.methods.sets import one_each
-from faceveil.methods.styleid.targets import ORIGINS, SURE, Pool, pool
+from faceveil.methods.styleid.targets import LABELS, ORIGINS, SURE, Pool, pool
 from faceveil.models.generator import as_wplus
 from faceveil.models.mobilestylegan import SLOTS
 from faceveil.spaces.attribute import AttributeSpace
@@ -20,11 +20,12 @@ Floats = NDArray[np.float32]
 LIKEST = 24  # of the pool, from which strangers are drawn
 COLOUR_SLOTS = 13  # from here on W+ styles colour, skin and light
 # Years, probability and degrees that count as one step of unlikeness.
-AGE_UNIT, ORIGIN_UNIT, TURN_UNIT = 8.0, 0.3, 15.0
+AGE_UNIT, LABEL_UNIT, TURN_UNIT = 8.0, 0.3, 15.0
 CLEAR = 0.15  # of a threshold: a stranger this far beyond it stays beyond it in other colours
 TOO_LIKE = 1e3  # unlikeness: after all others of the gender
 
-LOOKS = AttributeSpace(("age", "gender", *ORIGINS))
+LABELLED = (*ORIGINS, "age under 18", "age 60 and over")  # a second word on age: either network errs at times
+LOOKS = AttributeSpace(("age", "gender", *LABELLED))
 
 
 def strangers_like(
@@ -47,9 +48,10 @@ def strangers_like(
 def _unlikeness(members: FaceSet, made_up: Pool) -> NDArray[np.float64]:
     """How badly each of the pool suits the members' mean: who looks straight ahead suits any head, the other gender
     never suits."""
-    age, female, *origin = one_each(LOOKS.encode(members), members.subjects).mean(axis=0)
+    age, female, *labels = one_each(LOOKS.encode(members), members.subjects).mean(axis=0)
     total = ((made_up.age - age * OLDEST) / AGE_UNIT) ** 2
-    total += (((made_up.origin - origin) / ORIGIN_UNIT) ** 2).sum(axis=1)
+    known = made_up.labels[:, [LABELS.index(name) for name in LABELLED]]
+    total += (((known - labels) / LABEL_UNIT) ** 2).sum(axis=1)
     total += ((made_up.looks[:, :2] / TURN_UNIT) ** 2).sum(axis=1)  # yaw and pitch
     same = made_up.female > SURE if female > 0.5 else made_up.female < 1 - SURE
     return np.where(same, total, np.inf)
