@@ -37,8 +37,7 @@ from faceveil.methods.sets import (
     seed_from,
     too_few,
 )
-from faceveil.methods.strangers import LOOKS, strangers_like
-from faceveil.methods.styleid.targets import pool
+from faceveil.methods.strangers import LOOKS, margins_of_pool, strangers_like
 from faceveil.models.directions import carry_over, look_ahead
 from faceveil.models.generator import cores
 from faceveil.models.mobilestylegan import SLOTS
@@ -188,22 +187,12 @@ class _Run:
         mix = lower_weights(latents, weights, assess, self.method.beta, self.method.budget)
         if mix.safe:
             return _Group(rows, mix)
-        like = strangers_like(members, self._margins_of_pool(rows), mix.latent, 2 * STRANGERS, rng)
-        strangers = _all_ahead(like)
+        margins = margins_of_pool({name: self.known(name)[rows] for name in self.method.recognizers})
+        strangers = _all_ahead(strangers_like(members, margins, mix.latent, 2 * STRANGERS, rng))
         mix = push_away(mix, strangers[:STRANGERS], assess)
         if not mix.safe:
             mix = push_away(mix, strangers[STRANGERS:], assess)
         return _Group(rows, mix)
-
-    def _margins_of_pool(self, rows: Ints) -> Floats:
-        """How far beyond the thresholds each made-up person is from the nearest member, as the pool was measured."""
-        made_up = pool()
-        worst = np.full(len(made_up), np.inf, np.float32)
-        for name in self.method.recognizers:
-            network, known = EmbeddingSpace(name).network, self.known(name)[rows]
-            far = network.distance(made_up.embeddings[name][:, None], known[None])
-            worst = np.minimum(worst, far.min(axis=1) / network.threshold - 1)
-        return worst
 
     def _assess(self, latent: Floats, rows: Ints) -> Assessed:
         """Draw, find the features, and measure how far beyond each threshold each person is."""
