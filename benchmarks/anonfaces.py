@@ -1,6 +1,6 @@
 """AnonFACES measured as in its paper: information loss, Rank-1, re-identification and the risk loop.
 
-    python -m benchmarks.anonfaces [--part loss|synthesis|rank1|loop …] [--set lfw|ffhq] [--k 2 4 8] [--json FILE]
+    python -m benchmarks.anonfaces [--part loss|synthesis|rank1|loop|chance …] [--set lfw|ffhq] [--k 2 4 8] [--json F]
 
 Data is looked for in FACEVEIL_DATA or ../shared/data. The judge (--judge) takes part neither in grouping nor in
 the loop; dlib by default, since the encoder reads MobileFaceNet.
@@ -14,6 +14,8 @@ rank1      Table 1, on LFW: 50 people per run, their faces replaced, the gallery
            photo is under the judge's threshold
 loop       the same people with and without the risk loop: groups with u = 0, the loop's price in information loss,
            and who gets a face of their own gender and age, as classifiers see them
+chance     how often the strangers themselves, who share only gender, age and origin with a group, are taken for its
+           people: all 24 from whom they are drawn, for HELD_OUT people of LFW of whom no other part makes use
 """
 
 import argparse
@@ -31,13 +33,17 @@ from faceveil.faces import FaceSet
 from faceveil.faces.crops import face_set
 from faceveil.grouping import group
 from faceveil.methods import method
+from faceveil.methods.anonfaces import AnonFaces
 from faceveil.methods.sets import draw_means
+from faceveil.methods.strangers import likest, margins_of_pool
+from faceveil.methods.styleid.targets import pool
 from faceveil.models.mobilenetv2 import features
 from faceveil.models.recognizers import RECOGNIZERS
 from faceveil.spaces import space
 from faceveil.spaces.embedding import EmbeddingSpace
 
 PEOPLE = 50
+HELD_OUT = 300
 GROUPERS = ("best", "hierarchical", "ksame", "same-size-kmeans", "mondrian", "random")
 METHODS = ("k-same-pixel", "k-same-m", "miku", "anonfaces")
 A, B = "mobilenet.facelib", "dlib-resnet.v1"
@@ -74,15 +80,21 @@ def main() -> None:
 
 def load(options: argparse.Namespace) -> Lfw:
     """The same people at every run."""
+    return load_part(0, options.most, options.cache)
+
+
+def load_part(start: int, most: int, cache: Path | None) -> Lfw:
+    """People from this one on, in an order drawn once."""
     folders = sorted((data_folder() / "lfw" / "images").iterdir())
     photos = [sorted(folder.iterdir()) for folder in folders]
     np.random.default_rng(0).shuffle(photos)
-    most, cache = options.most, options.cache
-    twice = [files for files in photos if len(files) > 1][:most]
-    once = [files for files in photos if len(files) == 1][:most]
-    first, second = (faces_of([files[i] for files in twice], cache, f"view{i}-{most}") for i in (0, 1))
+    twice = [files for files in photos if len(files) > 1][start : start + most]
+    once = [files for files in photos if len(files) == 1][start : start + most]
+    first, second = (
+        faces_of([files[i] for files in twice], cache, f"view{i}-{start}-{most}") for i in (0, 1)
+    )
     both = np.intersect1d(first.subjects, second.subjects)
-    others = faces_of([files[0] for files in once], cache, f"others-{most}")
+    others = faces_of([files[0] for files in once], cache, f"others-{start}-{most}")
     print(f"LFW: {len(both)} people with two photos, {len(others)} others", flush=True)
     return Lfw(
         first.take(np.flatnonzero(np.isin(first.subjects, both))),
@@ -239,7 +251,39 @@ def loop(options: argparse.Namespace) -> list[dict[str, object]]:
     return rows
 
 
-PARTS = {"loss": loss, "synthesis": synthesis, "rank1": rank1, "loop": loop}
+def chance(options: argparse.Namespace) -> list[dict[str, object]]:
+    lfw, judge, made_up = (
+        load_part(options.most, HELD_OUT, options.cache),
+        EmbeddingSpace(options.judge),
+        pool(),
+    )
+    gallery = np.concatenate([judge.encode(lfw.second), judge.encode(lfw.others)])
+    names = np.concatenate([lfw.second.subjects, lfw.others.subjects])
+    far = np.array([judge.network.distance(one, gallery) for one in made_up.embeddings[options.judge]])
+    nearest = names[far.argmin(axis=1)]
+    rows = []
+    for k in options.k:
+        chosen = AnonFaces(**settings("anonfaces", k, options.judge))
+        known = {name: EmbeddingSpace(name).encode(lfw.first) for name in chosen.recognizers}
+        partition = group(EmbeddingSpace(chosen.recognizer).encode(lfw.first), k, chosen.grouper, seed=0)
+        taken, matched = [], []
+        for members in partition.groups:
+            margins = margins_of_pool({name: all_[members] for name, all_ in known.items()})
+            like = likest(lfw.first.take(members), margins)
+            for who in lfw.first.subjects[members]:
+                taken.append(np.mean(nearest[like] == who))
+                matched.append(np.mean(far[like][:, names == who] < judge.network.threshold))
+        rows.append(
+            {
+                "k": k, "judge": options.judge, "people": len(lfw.first), "gallery": len(gallery),
+                "rank1": float(np.mean(taken)), "matched": float(np.mean(matched)),
+            }
+        )  # fmt: skip
+        print(rows[-1], flush=True)
+    return rows
+
+
+PARTS = {"loss": loss, "synthesis": synthesis, "rank1": rank1, "loop": loop, "chance": chance}
 
 if __name__ == "__main__":
     main()

@@ -218,6 +218,16 @@ def test_no_recogniser_takes_a_released_face_for_a_member(name, releases, made_u
         assert not taken[number, release.groups == number].any()
 
 
+def test_a_group_s_face_looks_straight_ahead(releases):
+    """So that it suits every head it is put on, without its own background beside it."""
+    from faceveil.faces import pose
+    from faceveil.faces.crops import as_face, locate
+
+    found = locate(releases["anonfaces"].crops)
+    turns = [pose(as_face(*face)).yaw for face in zip(found.points, found.meshes, strict=True)]
+    assert np.abs(turns).max() < 12
+
+
 def test_what_stays_at_risk_is_refused_with_its_reason(made_up_people, monkeypatch):
     """With a threshold that nobody can pass, nothing may be released."""
     from faceveil.methods import anonfaces

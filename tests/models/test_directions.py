@@ -5,7 +5,7 @@ import pytest
 
 from faceveil.faces import pose
 from faceveil.faces.crops import as_face, locate
-from faceveil.models.directions import carry_over
+from faceveil.models.directions import carry_over, look_ahead
 from faceveil.models.generator import Generator, as_wplus
 
 
@@ -27,6 +27,13 @@ def test_a_carried_pose_turns_the_face_as_the_other_looks(codes):
     carried = np.array([carry_over("pose", codes[20], other) for other in (left, right)])
     turned = yaws(carried)
     assert turned[0] - turned[1] > 0.4 * (looks.max() - looks.min()) > 5
+
+
+def test_a_turned_face_looks_ahead(codes):
+    looks = yaws(codes[:12])
+    turned = np.abs(looks).argsort()[-4:]
+    ahead = yaws(np.array([look_ahead(code) for code in codes[turned]]))
+    assert (np.abs(ahead) < 0.6 * np.abs(looks[turned])).all() and np.abs(looks[turned]).min() > 8
 
 
 @pytest.mark.parametrize("name", ["pose", "expression"])

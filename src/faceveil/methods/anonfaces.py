@@ -9,7 +9,8 @@ risk is broken up: its people are grouped anew with those of other such groups, 
 
 Cost: a render (0.2 s on one core) and one look by each recogniser for every mix, 1 to 3 mixes for most groups.
 Deviations: several photos of a person count once, and all of them are checked; all recognisers are asked, not
-only the one that grouped; default grouper `best` (`hierarchical` is the paper's).
+only the one that grouped; default grouper `best` (`hierarchical` is the paper's); mixes look straight ahead, so that
+they suit all the heads they are put on.
 """
 
 from collections.abc import Iterable
@@ -36,9 +37,8 @@ from faceveil.methods.sets import (
     seed_from,
     too_few,
 )
-from faceveil.methods.strangers import LOOKS, strangers_like
-from faceveil.methods.styleid.targets import pool
-from faceveil.models.directions import carry_over
+from faceveil.methods.strangers import LOOKS, margins_of_pool, strangers_like
+from faceveil.models.directions import carry_over, look_ahead
 from faceveil.models.generator import cores
 from faceveil.models.mobilestylegan import SLOTS
 from faceveil.models.recognizers import RECOGNIZERS
@@ -178,7 +178,7 @@ class _Run:
 
     def _mix(self, rows: Ints, rng: np.random.Generator) -> _Group:
         members = self.faces.take(rows)
-        latents = one_each(self.latent.encode(members), members.subjects)
+        latents = _all_ahead(one_each(self.latent.encode(members), members.subjects))
         weights = start_weights(len(latents), self.method.delta, rng)
 
         def assess(latent: Floats) -> Assessed:
@@ -187,21 +187,12 @@ class _Run:
         mix = lower_weights(latents, weights, assess, self.method.beta, self.method.budget)
         if mix.safe:
             return _Group(rows, mix)
-        strangers = strangers_like(members, self._margins_of_pool(rows), mix.latent, 2 * STRANGERS, rng)
+        margins = margins_of_pool({name: self.known(name)[rows] for name in self.method.recognizers})
+        strangers = _all_ahead(strangers_like(members, margins, mix.latent, 2 * STRANGERS, rng))
         mix = push_away(mix, strangers[:STRANGERS], assess)
         if not mix.safe:
             mix = push_away(mix, strangers[STRANGERS:], assess)
         return _Group(rows, mix)
-
-    def _margins_of_pool(self, rows: Ints) -> Floats:
-        """How far beyond the thresholds each made-up person is from the nearest member, as the pool was measured."""
-        made_up = pool()
-        worst = np.full(len(made_up), np.inf, np.float32)
-        for name in self.method.recognizers:
-            network, known = EmbeddingSpace(name).network, self.known(name)[rows]
-            far = network.distance(made_up.embeddings[name][:, None], known[None])
-            worst = np.minimum(worst, far.min(axis=1) / network.threshold - 1)
-        return worst
 
     def _assess(self, latent: Floats, rows: Ints) -> Assessed:
         """Draw, find the features, and measure how far beyond each threshold each person is."""
@@ -283,6 +274,11 @@ class _Run:
             gaps = [self.known(name)[one.rows] - seen for one, seen in zip(released, drawn, strict=True)]
             figures["information_loss"] = float(np.linalg.norm(np.concatenate(gaps), axis=1).mean())
         return figures
+
+
+def _all_ahead(latents: Floats) -> Floats:
+    """Faces that look straight ahead: beside a turned one its background would show on the heads it is put on."""
+    return np.array([look_ahead(one.reshape(SLOTS, -1)).ravel() for one in latents])
 
 
 def _worst(margins: Floats, subjects: Ints) -> Floats:
