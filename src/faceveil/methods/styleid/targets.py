@@ -76,6 +76,11 @@ class Pool:
     def __len__(self) -> int:
         return len(self.w)
 
+    @property
+    def origin(self) -> NDArray[np.float64]:
+        """N × 4, of ORIGINS."""
+        return self.labels[:, : len(ORIGINS)]
+
     def traits(self, target: int) -> NDArray[np.float64]:
         """Of one target, in the order of looks.TRAITS."""
         return traits(self.looks[target], self.age[target], self.expression[target])
