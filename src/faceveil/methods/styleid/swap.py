@@ -33,7 +33,7 @@ PREVIEW = 128  # px of a small render
 SKETCH = 64  # px of the render on which a target is first looked at, enlarged to PREVIEW
 # How many targets at most are suitable, at first and later, and by how much they may suit worse than the best; how
 # many of them, the furthest from the source, are drawn from.
-SUITABLE, FURTHEST = ((120, 15.0), (240, 40.0)), 40
+SUITABLE, FURTHEST = ((100, 15.0), (200, 40.0)), 8
 CORRECTION = 0.8  # of what the sketch is off; directions are not quite independent
 # Whitened units away from the source, and more with each further try: far squeezes eyes.
 PUSH, PUSH_MORE = 3.0, 0.7
@@ -116,8 +116,7 @@ def choose(source: Source, rng: np.random.Generator, count: int) -> list[int]:
     """Targets to try, in order: of those that suit best the ones furthest from the source, drawn at random.
 
     What stays of the source (hair, outline, light) brings a swapped face nearer to it, so being a stranger is
-    not enough. But who always got the furthest would be known by it from photo to photo, so many are drawn from. The
-    second half of the tries comes from a wider choice.
+    not enough. The second half of the tries comes from a wider choice, of which some are further away.
     """
     targets = pool()
     unlike = targets.unlikeness(source.person)
