@@ -6,13 +6,20 @@ ways; what then scores high is a face. Measured on scenes with known answers (do
 finds more than a pass at double size and has fewer false boxes, at a third of the cost.
 """
 
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
 import numpy as np
 
 from faceveil.faces.boxes import best_of_each
 from faceveil.faces.face import Face, Floats, Image
 from faceveil.faces.views import View, close_up, tiles
+from faceveil.models.eight_bits import in_eight_bits, read_ranges
 from faceveil.models.runtime import Network, once, openvino, read_model
 
+CARD = "yunet.2023mar"
+STRIDES = (8, 16, 32)  # px between the cells of the network's three levels
 ENLARGE = 1.5  # first pass of a thorough scan: brings 12-px faces well into the network's range
 LEVEL = 5  # each further pass is smaller by this factor
 SMALLEST_PASS = 320  # px; a face that fills the frame is then well inside the network's range
@@ -40,8 +47,10 @@ def _proposals(image: Image, scale: float, threshold: float) -> tuple[Floats, Fl
     found = []
     while True:
         for view in tiles(image, scale, TILE, OVERLAP, GRID):
-            boxes, _, scores = _detect(_network(), view.pixels, threshold)
-            found.append((view.to_photo(boxes.reshape(-1, 2, 2)).reshape(-1, 4), scores))
+            scores, offsets = (out[0] for out in _proposer()(view.pixels[None]))
+            cell = np.flatnonzero(scores > threshold)
+            boxes = _boxes(offsets[cell], _grid(*view.pixels.shape[:2])[cell])
+            found.append((view.to_photo(boxes.reshape(-1, 2, 2)).reshape(-1, 4), scores[cell]))
         if max(image.shape[:2]) * scale <= SMALLEST_PASS:
             break
         scale /= LEVEL
@@ -69,48 +78,71 @@ def _look(image: Image, box: Floats, degrees: float) -> View:
 
 def _faces_in_look(view: View) -> list[Face]:
     """What stands where the proposal was, about as large, in the photo's coordinates."""
-    boxes, points, scores = _detect(_network(LOOK), view.pixels, HINT)
-    centres = (boxes[:, :2] + boxes[:, 2:]) / 2
-    widths = np.maximum(boxes[:, 2] - boxes[:, 0], 0.8 * (boxes[:, 3] - boxes[:, 1]))
+    scores, offsets, points = (out[0] for out in _looker()(view.pixels[None]))
+    cell = np.flatnonzero(scores > HINT)
+    grid = _grid(LOOK, LOOK)[cell]
+    boxes = _boxes(offsets[cell], grid)
+    centres, sizes = (boxes[:, :2] + boxes[:, 2:]) / 2, boxes[:, 2:] - boxes[:, :2]
+    widths = np.maximum(sizes[:, 0], 0.8 * sizes[:, 1])
     central = np.abs(centres - LOOK / 2).max(axis=1) < 0.35 * FACE_IN_LOOK
     alike = (widths > 0.6 * FACE_IN_LOOK) & (widths < 1.7 * FACE_IN_LOOK)
     faces = []
     for j in np.flatnonzero(central & alike):
-        centre, half = view.to_photo(centres[j]), (boxes[j, 2:] - boxes[j, :2]) / 2 / view.zoom
+        centre, half = view.to_photo(centres[j]), sizes[j] / 2 / view.zoom
+        five = (grid[j, :2] + points[cell[j]].reshape(5, 2)) * grid[j, 2]
         box = np.concatenate([centre - half, centre + half])
-        faces.append(Face(box, view.to_photo(points[j]), float(scores[j]), "yunet"))
+        faces.append(Face(box, view.to_photo(five), float(scores[cell[j]]), "yunet"))
     return faces
 
 
-def _detect(network: Network, picture: Image, threshold: float) -> tuple[Floats, Floats, Floats]:
-    """Boxes, points and scores from the network's three heads (strides 8, 16, 32); sides are multiples of 32."""
-    outputs, width = network(picture[None]), picture.shape[1]
+def _boxes(offsets: Floats, grid: Floats) -> Floats:
+    """Boxes from what the network says of its cells: the centre's place and the size's logarithm."""
+    stride = grid[:, 2:]
+    centre, half = (grid[:, :2] + offsets[:, :2]) * stride, np.exp(offsets[:, 2:]) * stride / 2
+    return np.hstack([centre - half, centre + half])
+
+
+@lru_cache(maxsize=32)
+def _grid(height: int, width: int) -> Floats:
+    """Column, row and stride of each cell of a picture, in the order of the network's outputs."""
     parts = []
-    for level, stride in enumerate((8, 16, 32)):
-        classes, objects, boxes, points = (out[0] for out in outputs[level::3])
-        scores = np.sqrt(np.clip(classes[:, 0], 0, 1) * np.clip(objects[:, 0], 0, 1))
-        cell = np.flatnonzero(scores > threshold)
-        corner = np.stack([cell % (width // stride), cell // (width // stride)], axis=1)
-        centre, half = (corner + boxes[cell, :2]) * stride, np.exp(boxes[cell, 2:]) * stride / 2
-        box = np.hstack([centre - half, centre + half])
-        parts.append((box, (corner[:, None] + points[cell].reshape(-1, 5, 2)) * stride, scores[cell]))
-    boxes, points, scores = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return boxes, points, scores
+    for stride in STRIDES:
+        row, column = np.divmod(np.arange(height * width // stride**2), width // stride)
+        parts.append(np.stack([column, row, np.full(len(row), stride)], axis=1))
+    return np.concatenate(parts).astype(np.float64)
 
 
 @once
-def _network(side: int = -1) -> Network:
-    """The network for pictures of one side, or of any size, taking RGB bytes.
+def _proposer() -> Network:
+    """Scores and boxes for pictures of any size whose sides are multiples of 32, in eight bits.
 
-    One for looks alone, because a network prepares itself anew whenever the size changes.
+    Rounding costs nothing here, because a close look in full precision decides.
     """
+    model = in_eight_bits(read_model(CARD), read_ranges(CARD))
+    return Network(_for_rgb_bytes(model, -1, ("bbox",)))
+
+
+@once
+def _looker() -> Network:
+    """Scores, boxes and points for close looks."""
+    return Network(_for_rgb_bytes(read_model(CARD), LOOK, ("bbox", "kps")))
+
+
+def _for_rgb_bytes(model: Any, side: int, wanted: Sequence[str]) -> Any:
+    """The network for pictures of one side, or of any (-1), with its three levels (strides 8, 16, 32) as one."""
     ov = openvino()
     from openvino.preprocess import PrePostProcessor
 
-    model = read_model("yunet.2023mar")
-    model.reshape([1, 3, side, side])
-    steps = PrePostProcessor(model)
+    op = ov.opset13
+
+    def levels(name: str) -> Any:
+        return op.concat([model.output(f"{name}_{stride}").get_node().input_value(0) for stride in STRIDES], 1)
+
+    scores = op.squeeze(op.sqrt(op.multiply(levels("cls"), levels("obj"))), np.array([2]))
+    joined = ov.Model([op.result(out) for out in (scores, *map(levels, wanted))], model.get_parameters())
+    joined.reshape([1, 3, side, side])
+    steps = PrePostProcessor(joined)
     steps.input().tensor().set_element_type(ov.Type.u8).set_layout(ov.Layout("NHWC"))
     steps.input().model().set_layout(ov.Layout("NCHW"))
     steps.input().preprocess().convert_element_type(ov.Type.f32).reverse_channels()
-    return Network(steps.build())
+    return steps.build()
