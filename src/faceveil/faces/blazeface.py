@@ -13,7 +13,7 @@ from faceveil.faces.boxes import best_of_each
 from faceveil.faces.face import Face, Floats, Image
 from faceveil.faces.mesh import SURE, with_mesh
 from faceveil.faces.views import View, resized
-from faceveil.models.runtime import load
+from faceveil.models.runtime import Network, once, openvino, read_model
 
 THRESHOLD = 0.5  # for faces that the mesh network confirms
 ALONE = 0.85  # for faces that it does not
@@ -23,17 +23,17 @@ OVERLAP = 0.2  # of a square
 
 
 def find(image: Image, thorough: bool = False) -> list[Face]:
-    """Faces that are large enough for this detector, best first."""
+    """What looks like a face and is large enough for this detector, best first; `confirmed` decides."""
     faces = [face for view in _views(image, thorough) for face in _faces_in(view)]
     boxes = np.array([face.box_xyxy for face in faces]).reshape(-1, 4)
-    best = [faces[i] for i in best_of_each(boxes, np.array([face.score for face in faces]), 0.3)]
-    return [f for f in _judged(image, best) if f.score >= ALONE or (f.presence or 0) >= SURE]
+    return [faces[i] for i in best_of_each(boxes, np.array([face.score for face in faces]), 0.3)]
 
 
-def _judged(image: Image, faces: list[Face]) -> list[Face]:
-    """With the mesh network's opinion where it matters."""
+def confirmed(image: Image, faces: list[Face]) -> list[Face]:
+    """The faces that score high, and those of the others that the mesh network takes for faces too."""
     weak = with_mesh(image, [face for face in faces if face.score < ALONE])
-    return sorted([face for face in faces if face.score >= ALONE] + weak, key=lambda face: -face.score)
+    sure = [face for face in faces if face.score >= ALONE] + [f for f in weak if (f.presence or 0) >= SURE]
+    return sorted(sure, key=lambda face: -face.score)
 
 
 def _views(image: Image, thorough: bool) -> list[View]:
@@ -79,7 +79,7 @@ def _framed(view: View, x: int, y: int) -> View:
 
 
 def _faces_in(view: View) -> list[Face]:
-    regressed, logits = load("blazeface.back")(view.pixels[None].astype(np.float32) / 127.5 - 1)
+    regressed, logits = _network()(view.pixels[None])
     scores = 1 / (1 + np.exp(-np.clip(logits[0, :, 0], -50, 50)))
     strong = np.flatnonzero(scores > THRESHOLD)
     centres = _anchors()[strong] * SIDE
@@ -101,6 +101,18 @@ def _five(six: Floats) -> Floats:
     right, left, nose, mouth = six[:4]
     side = (left - right) * 0.45
     return np.array([right, left, nose, mouth - side, mouth + side])
+
+
+@once
+def _network() -> Network:
+    """The network, taking RGB bytes."""
+    ov = openvino()
+    from openvino.preprocess import PrePostProcessor
+
+    steps = PrePostProcessor(read_model("blazeface.back"))
+    steps.input().tensor().set_element_type(ov.Type.u8)
+    steps.input().preprocess().convert_element_type(ov.Type.f32).mean(127.5).scale(127.5)
+    return Network(steps.build())
 
 
 @cache

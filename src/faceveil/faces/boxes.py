@@ -1,8 +1,12 @@
 """Arithmetic on boxes, N×4 arrays of x0, y0, x1, y1."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from faceveil.faces.face import Floats
+
+SAME = 0.5  # two boxes show the same face if they share this part of the smaller one
 
 
 def areas(boxes: Floats) -> Floats:
@@ -22,6 +26,13 @@ def iou(boxes: Floats, others: Floats) -> Floats:
     shared = overlaps(boxes, others)
     union = areas(boxes)[:, None] + areas(others)[None] - shared
     return shared / np.maximum(union, 1e-9)
+
+
+def shown_by(box: Floats, others: Sequence[Floats]) -> bool:
+    """Whether one of the other boxes shows the same face."""
+    boxes = np.array(others).reshape(-1, 4)
+    smaller = np.minimum(areas(box[None]), areas(boxes))
+    return bool((overlaps(box[None], boxes)[0] >= SAME * smaller).any())
 
 
 def best_of_each(boxes: Floats, scores: Floats, limit: float) -> list[int]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from faceveil.faces.boxes import best_of_each
 from faceveil.faces.face import Face, Floats, Image
-from faceveil.faces.views import View, close_up, tiles
+from faceveil.faces.views import Sizes, View, tiles
 from faceveil.models.eight_bits import in_eight_bits, read_ranges
 from faceveil.models.runtime import Network, once, openvino, read_model
 
@@ -61,23 +61,24 @@ def _proposals(image: Image, scale: float, threshold: float) -> tuple[Floats, Fl
 def _confirmed(image: Image, boxes: Floats) -> list[Face]:
     """Look closely at each box; turned looks only where the upright one gives a hint but does not settle it."""
     best: dict[int, Face] = {}
+    sizes = Sizes(image)
     for degrees in (0.0, *TURNS):
         hinted = range(len(boxes)) if degrees == 0 else list(best)
         open_ = [i for i in hinted if i not in best or best[i].score < CONFIRM]
         for i in open_:
-            for face in _faces_in_look(_look(image, boxes[i], degrees)):
-                if i not in best or face.score > best[i].score:
-                    best[i] = face
+            face = _face_in_look(_look(sizes, boxes[i], degrees))
+            if face and (i not in best or face.score > best[i].score):
+                best[i] = face
     return [face for face in best.values() if face.score >= CONFIRM]
 
 
-def _look(image: Image, box: Floats, degrees: float) -> View:
+def _look(sizes: Sizes, box: Floats, degrees: float) -> View:
     width, height = box[2:] - box[:2]
-    return close_up(image, (box[:2] + box[2:]) / 2, FACE_IN_LOOK / max(width, 0.8 * height), degrees, LOOK)
+    return sizes.close_up((box[:2] + box[2:]) / 2, FACE_IN_LOOK / max(width, 0.8 * height), degrees, LOOK)
 
 
-def _faces_in_look(view: View) -> list[Face]:
-    """What stands where the proposal was, about as large, in the photo's coordinates."""
+def _face_in_look(view: View) -> Face | None:
+    """The best of what stands where the proposal was, about as large, in the photo's coordinates."""
     scores, offsets, points = (out[0] for out in _looker()(view.pixels[None]))
     cell = np.flatnonzero(scores > HINT)
     grid = _grid(LOOK, LOOK)[cell]
@@ -86,13 +87,13 @@ def _faces_in_look(view: View) -> list[Face]:
     widths = np.maximum(sizes[:, 0], 0.8 * sizes[:, 1])
     central = np.abs(centres - LOOK / 2).max(axis=1) < 0.35 * FACE_IN_LOOK
     alike = (widths > 0.6 * FACE_IN_LOOK) & (widths < 1.7 * FACE_IN_LOOK)
-    faces = []
-    for j in np.flatnonzero(central & alike):
-        centre, half = view.to_photo(centres[j]), sizes[j] / 2 / view.zoom
-        five = (grid[j, :2] + points[cell[j]].reshape(5, 2)) * grid[j, 2]
-        box = np.concatenate([centre - half, centre + half])
-        faces.append(Face(box, view.to_photo(five), float(scores[cell[j]]), "yunet"))
-    return faces
+    if not (central & alike).any():
+        return None
+    j = int(np.argmax(np.where(central & alike, scores[cell], 0)))
+    centre, half = view.to_photo(centres[j]), sizes[j] / 2 / view.zoom
+    five = (grid[j, :2] + points[cell[j]].reshape(5, 2)) * grid[j, 2]
+    box = np.concatenate([centre - half, centre + half])
+    return Face(box, view.to_photo(five), float(scores[cell[j]]), "yunet")
 
 
 def _boxes(offsets: Floats, grid: Floats) -> Floats:
@@ -131,9 +132,12 @@ def _looker() -> Network:
 def _for_rgb_bytes(model: Any, side: int, wanted: Sequence[str]) -> Any:
     """The network for pictures of one side, or of any (-1), with its three levels (strides 8, 16, 32) as one."""
     ov = openvino()
+    from openvino.passes import ConstantFolding, Manager
     from openvino.preprocess import PrePostProcessor
 
-    op = ov.opset13
+    op, simpler = ov.opset13, Manager()
+    simpler.register_pass(ConstantFolding())
+    simpler.run_passes(model)
 
     def levels(name: str) -> Any:
         return op.concat([model.output(f"{name}_{stride}").get_node().input_value(0) for stride in STRIDES], 1)

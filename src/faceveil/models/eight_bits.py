@@ -97,4 +97,6 @@ def _constant(port: Any) -> NDArray[np.float32]:
 
 
 def _rounded(values: Any, low: Any, high: Any, steps: int) -> Any:
-    return openvino().opset13.fake_quantize(values, low, high, low, high, steps)
+    op = openvino().opset13
+    low, high = op.constant(low), op.constant(high)
+    return op.fake_quantize(values, low, high, low, high, steps)

@@ -7,14 +7,13 @@ import numpy as np
 
 from faceveil.errors import ProtectionError
 from faceveil.faces import Face, Region, find_faces
-from faceveil.faces.boxes import areas, overlaps
-from faceveil.faces.face import Image
+from faceveil.faces.boxes import shown_by
+from faceveil.faces.face import Floats, Image
 from faceveil.methods import FaceMethod
 from faceveil.photos import Photo
 from faceveil.pipeline.settings import SECOND, Settings
 
 Protect = Callable[[Image, Face], tuple[Image, Region]]  # a new picture and the region that changed
-SAME = 0.5  # two boxes show the same face if they share this part of the smaller one
 
 
 @dataclass(frozen=True)
@@ -47,9 +46,12 @@ def protect_faces(photo: Photo, faces: Sequence[Face], settings: Settings, prote
     return Protected(photo.with_pixels(image, opaque=opaque), len(faces) + len(late), len(late))
 
 
-def _find(image: Image, detector: str, settings: Settings) -> list[Face]:
+def _find(
+    image: Image, detector: str, settings: Settings, besides: Sequence[Floats] = ()
+) -> list[Face]:
     assert isinstance(settings.method, FaceMethod)
-    return find_faces(image, detector, thorough=settings.thorough, mesh=settings.method.needs_mesh)
+    mesh = settings.method.needs_mesh
+    return find_faces(image, detector, thorough=settings.thorough, mesh=mesh, besides=besides)
 
 
 def _apply(image: Image, faces: Sequence[Face], protect: Protect) -> tuple[Image, list[Region]]:
@@ -77,19 +79,12 @@ def _left_standing(image: Image, protected: Sequence[Face], settings: Settings) 
     """Faces that the second detector sees where no face was protected, largest first, each once."""
     known = [face.box_xyxy for face in protected]
     standing = []
-    seen = _find(image, SECOND[settings.detector], settings)
+    seen = _find(image, SECOND[settings.detector], settings, besides=known)
     for face in sorted(seen, key=lambda face: -float(np.prod(face.size_wh))):
         if not shown_by(face.box_xyxy, known):
             standing.append(face)
             known.append(face.box_xyxy)
     return standing
-
-
-def shown_by(box: np.ndarray, others: Sequence[np.ndarray]) -> bool:
-    """Whether one of the other boxes shows the same face."""
-    boxes = np.array(others).reshape(-1, 4)
-    smaller = np.minimum(areas(box[None]), areas(boxes))
-    return bool((overlaps(box[None], boxes)[0] >= SAME * smaller).any())
 
 
 def union(regions: Sequence[Region], size_wh: tuple[int, int]) -> np.ndarray:

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from faceveil.errors import PhotoError
 from faceveil.faces import Alignment, Face, FaceSet, align_ffhq, find_faces
+from faceveil.faces.boxes import shown_by
 from faceveil.faces.face_set import CROP_SIZE
 from faceveil.photos import Photo, read_photo, write_bytes
 from faceveil.pipeline.plan import Job
-from faceveil.pipeline.protect import shown_by
 from faceveil.pipeline.settings import SECOND, Settings
 from faceveil.pipeline.subjects import embed_for_subjects
 from faceveil.pipeline.work import without_path
@@ -74,7 +74,9 @@ def faces_of(photo: Photo, settings: Settings) -> tuple[list[Face], int]:
     faces = find_faces(photo.pixels, settings.detector, thorough=settings.thorough)
     known = [face.box_xyxy for face in faces]
     late = []
-    for face in find_faces(photo.pixels, SECOND[settings.detector], thorough=settings.thorough):
+    for face in find_faces(
+        photo.pixels, SECOND[settings.detector], thorough=settings.thorough, besides=known
+    ):
         if not shown_by(face.box_xyxy, known):
             late.append(face)
             known.append(face.box_xyxy)
