@@ -44,7 +44,9 @@ def watched(model: Any) -> list[Any]:
     ports = []
     for node in model.get_ordered_ops():
         port = node.output(0) if node.get_output_size() else None
-        readers = {reader.get_node().get_type_name() for reader in port.get_target_inputs()} if port else set()
+        readers = (
+            {reader.get_node().get_type_name() for reader in port.get_target_inputs()} if port else set()
+        )
         joins = node.get_type_name() == "Add" and {i.get_node().get_type_name() for i in node.input_values()}
         if node.get_type_name() == "Relu" or (joins and "Interpolate" in joins):
             ports.append(port)

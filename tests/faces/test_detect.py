@@ -7,6 +7,7 @@ import pytest
 from faceveil.errors import UsageError
 from faceveil.faces import DETECTORS, find_faces
 from faceveil.faces.boxes import best_of_each, iou
+from faceveil.faces.views import Sizes, close_up
 from faceveil.photos import read_photo
 
 
@@ -124,3 +125,22 @@ def test_real_faces_are_found(shared_data):
     photos = sorted((shared_data / "lfw" / "images").rglob("*.jpg"))[::127]
     missed = [path.name for path in photos if not find_faces(read_photo(path).pixels)]
     assert len(photos) >= 30 and missed == []
+
+
+def test_faces_that_are_known_already_are_left_out(wall):
+    faces = find_faces(wall, "blazeface", mesh=False)
+    rest = find_faces(wall, "blazeface", mesh=False, besides=[face.box_xyxy for face in faces[:2]])
+    assert len(faces) > 2
+    assert [tuple(face.box_xyxy) for face in rest] == [tuple(face.box_xyxy) for face in faces[2:]]
+
+
+@pytest.mark.parametrize("scale", [2.0, 0.9, 0.4, 0.11])
+@pytest.mark.parametrize("degrees", [0, 30])
+def test_close_ups_from_halves_show_the_same_place(portrait, scale, degrees):
+    centre = np.array([240.0, 270.0])
+    direct, shared = (
+        close_up(portrait, centre, scale, degrees, 64),
+        Sizes(portrait).close_up(centre, scale, degrees, 64),
+    )
+    assert np.allclose(direct.to_view, shared.to_view)
+    assert np.abs(direct.pixels.astype(float) - shared.pixels).mean() < 4

@@ -28,13 +28,14 @@ class View:
 
 
 def resized(image: Image, scale: float) -> Image:
-    """The picture at another scale, without aliasing that matters: halves, and then a factor over a half."""
+    """The picture at another scale, without aliasing."""
     if scale == 1:
         return image
     size = max(1, round(image.shape[1] * scale)), max(1, round(image.shape[0] * scale))
     while min(image.shape[:2]) > 2 and 2 * size[0] <= image.shape[1] and 2 * size[1] <= image.shape[0]:
         image = _half(image)
-    return np.asarray(cv2.resize(image, size, interpolation=cv2.INTER_LINEAR), np.uint8)
+    how = cv2.INTER_AREA if size[0] < image.shape[1] else cv2.INTER_LINEAR
+    return np.asarray(cv2.resize(image, size, interpolation=how), np.uint8)
 
 
 def _half(image: Image) -> Image:

@@ -24,7 +24,7 @@ ENLARGE = 1.5  # first pass of a thorough scan: brings 12-px faces well into the
 LEVEL = 5  # each further pass is smaller by this factor
 SMALLEST_PASS = 320  # px; a face that fills the frame is then well inside the network's range
 PROPOSE = {False: 0.12, True: 0.05}  # lower in a thorough scan: four times as many close looks
-HINT, CONFIRM = 0.06, 0.85
+HINT, CONFIRM, SETTLED = 0.06, 0.85, 0.9  # scores of a look: turn and look again, a face, no need to turn
 TURNS = (-30.0, 30.0)  # degrees; upright looks come first, and within ±15 of each the network is at its best
 LOOK, FACE_IN_LOOK = 128, 56  # px: side of a close-up, and how wide the proposed face is in it
 TILE, OVERLAP, GRID = 1600, 128, 64  # px
@@ -64,7 +64,7 @@ def _confirmed(image: Image, boxes: Floats) -> list[Face]:
     sizes = Sizes(image)
     for degrees in (0.0, *TURNS):
         hinted = range(len(boxes)) if degrees == 0 else list(best)
-        open_ = [i for i in hinted if i not in best or best[i].score < CONFIRM]
+        open_ = [i for i in hinted if i not in best or best[i].score < SETTLED]
         for i in open_:
             face = _face_in_look(_look(sizes, boxes[i], degrees))
             if face and (i not in best or face.score > best[i].score):
@@ -140,7 +140,9 @@ def _for_rgb_bytes(model: Any, side: int, wanted: Sequence[str]) -> Any:
     simpler.run_passes(model)
 
     def levels(name: str) -> Any:
-        return op.concat([model.output(f"{name}_{stride}").get_node().input_value(0) for stride in STRIDES], 1)
+        return op.concat(
+            [model.output(f"{name}_{stride}").get_node().input_value(0) for stride in STRIDES], 1
+        )
 
     scores = op.squeeze(op.sqrt(op.multiply(levels("cls"), levels("obj"))), np.array([2]))
     joined = ov.Model([op.result(out) for out in (scores, *map(levels, wanted))], model.get_parameters())

@@ -52,8 +52,9 @@ def _check_names(model: Any, ranges: Mapping[str, Range]) -> None:
 
 
 def _is_rounded(node: Any) -> bool:
-    pools = node.get_type_name() == "MaxPool"
-    return (node.input_value(0).get_node() if pools else node).get_type_name() == "FakeQuantize"
+    if node.get_type_name() == "MaxPool":
+        node = node.input_value(0).get_node()
+    return bool(node.get_type_name() == "FakeQuantize")
 
 
 def _round_activation(port: Any, low: float, high: float) -> None:
@@ -85,7 +86,7 @@ def _weight_limit(weights: NDArray[np.float32], paired: bool) -> NDArray[np.floa
         limit = np.maximum(limit, both.max(axis=1) * LARGEST / (LARGEST_PAIR - 1))
     elif paired:  # neighbours unknown
         limit = limit * 2 * LARGEST / (LARGEST_PAIR - 1)
-    return np.maximum(limit, 1e-9).astype(np.float32).reshape(-1, *[1] * (weights.ndim - 1))
+    return np.asarray(np.maximum(limit, 1e-9).reshape(-1, *[1] * (weights.ndim - 1)), np.float32)
 
 
 def _constant(port: Any) -> NDArray[np.float32]:

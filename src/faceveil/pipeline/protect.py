@@ -46,9 +46,7 @@ def protect_faces(photo: Photo, faces: Sequence[Face], settings: Settings, prote
     return Protected(photo.with_pixels(image, opaque=opaque), len(faces) + len(late), len(late))
 
 
-def _find(
-    image: Image, detector: str, settings: Settings, besides: Sequence[Floats] = ()
-) -> list[Face]:
+def _find(image: Image, detector: str, settings: Settings, besides: Sequence[Floats] = ()) -> list[Face]:
     assert isinstance(settings.method, FaceMethod)
     mesh = settings.method.needs_mesh
     return find_faces(image, detector, thorough=settings.thorough, mesh=mesh, besides=besides)
