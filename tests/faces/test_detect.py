@@ -127,6 +127,14 @@ def test_real_faces_are_found(shared_data):
     assert len(photos) >= 30 and missed == []
 
 
+@pytest.mark.parametrize("side", [60, 300, 900])
+@pytest.mark.parametrize("degrees", [-40, 0, 40])
+def test_boxes_alone_are_found_as_well(portrait, side, degrees):
+    image = put(canvas(1400, 1000), portrait, 700, 500, side, degrees)
+    (face,) = find_faces(image, mesh=False)
+    assert near([face], 700, 500, side * 0.12)
+
+
 def test_faces_that_are_known_already_are_left_out(wall):
     faces = find_faces(wall, "blazeface", mesh=False)
     rest = find_faces(wall, "blazeface", mesh=False, besides=[face.box_xyxy for face in faces[:2]])

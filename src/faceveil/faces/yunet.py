@@ -6,25 +6,26 @@ ways; what then scores high is a face. Measured on scenes with known answers (do
 finds more than a pass at double size and has fewer false boxes, at a third of the cost.
 """
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from faceveil.faces.boxes import best_of_each
 from faceveil.faces.face import Face, Floats, Image
-from faceveil.faces.views import Sizes, View, tiles
+from faceveil.faces.views import Sizes, View, close_up, tiles
 from faceveil.models.eight_bits import in_eight_bits, read_ranges
 from faceveil.models.runtime import Network, once, openvino, read_model
 
+CloseUp = Callable[[Floats, float, float, int], View]  # centre, scale, degrees, size
 CARD = "yunet.2023mar"
 STRIDES = (8, 16, 32)  # px between the cells of the network's three levels
 ENLARGE = 1.5  # first pass of a thorough scan: brings 12-px faces well into the network's range
 LEVEL = 5  # each further pass is smaller by this factor
 SMALLEST_PASS = 320  # px; a face that fills the frame is then well inside the network's range
 PROPOSE = {False: 0.12, True: 0.05}  # lower in a thorough scan: four times as many close looks
-HINT, CONFIRM, SETTLED = 0.06, 0.85, 0.9  # scores of a look: turn and look again, a face, no need to turn
+HINT, CONFIRM = 0.06, 0.85
 TURNS = (-30.0, 30.0)  # degrees; upright looks come first, and within ±15 of each the network is at its best
 LOOK, FACE_IN_LOOK = 128, 56  # px: side of a close-up, and how wide the proposed face is in it
 TILE, OVERLAP, GRID = 1600, 128, 64  # px
@@ -36,18 +37,30 @@ def find(image: Image, thorough: bool = False) -> list[Face]:
     A thorough scan starts from the enlarged photo and looks at weaker proposals: it takes three times as long and
     finds more faces under 24 px.
     """
-    boxes, scores = _proposals(image, ENLARGE if thorough else 1.0, PROPOSE[thorough])
-    faces = _confirmed(image, boxes[best_of_each(boxes, scores, 0.4)])
+    return _find(image, thorough, _proposer(), partial(close_up, image))
+
+
+def find_boxes(image: Image, thorough: bool = False) -> list[Face]:
+    """The same faces in half the time, where a box is enough: proposed in eight bits, looked at from halves.
+
+    Boxes differ from those of `find` by a hundredth of their width or two, and so do points.
+    """
+    return _find(image, thorough, _quick_proposer(), Sizes(image).close_up)
+
+
+def _find(image: Image, thorough: bool, proposer: Network, close_up: CloseUp) -> list[Face]:
+    boxes, scores = _proposals(image, proposer, ENLARGE if thorough else 1.0, PROPOSE[thorough])
+    faces = _confirmed(close_up, boxes[best_of_each(boxes, scores, 0.4)])
     found = np.array([face.box_xyxy for face in faces]).reshape(-1, 4)
     return [faces[i] for i in best_of_each(found, np.array([face.score for face in faces]), 0.4)]
 
 
-def _proposals(image: Image, scale: float, threshold: float) -> tuple[Floats, Floats]:
+def _proposals(image: Image, proposer: Network, scale: float, threshold: float) -> tuple[Floats, Floats]:
     """Boxes and scores of passes over the photo, each smaller, until the frame itself could be a face."""
     found = []
     while True:
         for view in tiles(image, scale, TILE, OVERLAP, GRID):
-            scores, offsets = (out[0] for out in _proposer()(view.pixels[None]))
+            scores, offsets = (out[0] for out in proposer(view.pixels[None]))
             cell = np.flatnonzero(scores > threshold)
             boxes = _boxes(offsets[cell], _grid(*view.pixels.shape[:2])[cell])
             found.append((view.to_photo(boxes.reshape(-1, 2, 2)).reshape(-1, 4), scores[cell]))
@@ -58,23 +71,22 @@ def _proposals(image: Image, scale: float, threshold: float) -> tuple[Floats, Fl
     return boxes, scores
 
 
-def _confirmed(image: Image, boxes: Floats) -> list[Face]:
+def _confirmed(close_up: CloseUp, boxes: Floats) -> list[Face]:
     """Look closely at each box; turned looks only where the upright one gives a hint but does not settle it."""
     best: dict[int, Face] = {}
-    sizes = Sizes(image)
     for degrees in (0.0, *TURNS):
         hinted = range(len(boxes)) if degrees == 0 else list(best)
-        open_ = [i for i in hinted if i not in best or best[i].score < SETTLED]
+        open_ = [i for i in hinted if i not in best or best[i].score < CONFIRM]
         for i in open_:
-            face = _face_in_look(_look(sizes, boxes[i], degrees))
+            face = _face_in_look(_look(close_up, boxes[i], degrees))
             if face and (i not in best or face.score > best[i].score):
                 best[i] = face
     return [face for face in best.values() if face.score >= CONFIRM]
 
 
-def _look(sizes: Sizes, box: Floats, degrees: float) -> View:
+def _look(close_up: CloseUp, box: Floats, degrees: float) -> View:
     width, height = box[2:] - box[:2]
-    return sizes.close_up((box[:2] + box[2:]) / 2, FACE_IN_LOOK / max(width, 0.8 * height), degrees, LOOK)
+    return close_up((box[:2] + box[2:]) / 2, FACE_IN_LOOK / max(width, 0.8 * height), degrees, LOOK)
 
 
 def _face_in_look(view: View) -> Face | None:
@@ -115,10 +127,13 @@ def _grid(height: int, width: int) -> Floats:
 
 @once
 def _proposer() -> Network:
-    """Scores and boxes for pictures of any size whose sides are multiples of 32, in eight bits.
+    """Scores and boxes for pictures of any size whose sides are multiples of 32."""
+    return Network(_for_rgb_bytes(read_model(CARD), -1, ("bbox",)))
 
-    Rounding costs nothing here, because a close look in full precision decides.
-    """
+
+@once
+def _quick_proposer() -> Network:
+    """The same in eight bits. No face is lost by that, because a close look in full precision decides."""
     model = in_eight_bits(read_model(CARD), read_ranges(CARD))
     return Network(_for_rgb_bytes(model, -1, ("bbox",)))
 

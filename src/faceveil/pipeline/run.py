@@ -7,6 +7,7 @@ from pathlib import Path
 
 from faceveil.errors import PhotoError, ProtectionError
 from faceveil.faces.detect import prepare
+from faceveil.methods import FaceMethod
 from faceveil.photos import read_photo, write_bytes
 from faceveil.pipeline.apply import quarantined
 from faceveil.pipeline.company import in_company
@@ -70,7 +71,8 @@ def _protect_file(job: Job, settings: Settings, staging: Path) -> Outcome:
     """Read, protect, encode, check, write. What is wrong with the photo quarantines it; what is wrong with the
     output folder or the weights ends the run."""
     clock = Clock()
-    prepare(settings.detector, SECOND[settings.detector])
+    assert isinstance(settings.method, FaceMethod)
+    prepare(settings.detector, SECOND[settings.detector], mesh=settings.method.needs_mesh)
     try:
         photo = read_photo(job.source, max_pixels=settings.max_pixels, keep=settings.keep)
         clock.lap("read")
