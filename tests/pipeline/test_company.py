@@ -64,7 +64,7 @@ def embedded(path: Path) -> list[np.ndarray]:
 
 
 def test_processes_give_the_same_bytes_and_leave_nothing_private(family_made, tmp_path, whole, temporary):
-    anonymize(family_made, tmp_path / "out", settings=TOGETHER, engine=engine("processes", 2))
+    anonymize(family_made, tmp_path / "out", settings=TOGETHER, engine=engine("processes", 1))
     assert bytes_of(tmp_path / "out") == whole
     assert list(temporary.iterdir()) == [] and not (tmp_path / "out" / STATE).exists()
     published = json.loads((tmp_path / "out" / "run.json").read_text())

@@ -230,7 +230,7 @@ def test_photos_without_any_face_are_released_and_claim_no_group(crowd, tmp_path
 def test_broken_files_are_quarantined_and_the_set_goes_on(crowd, tmp_path, whole):
     (crowd / "broken.jpg").write_bytes(b"no picture")
     (crowd / "empty.png").write_bytes(b"")
-    summary = anonymize(crowd, tmp_path / "out", settings=K3, engine=engine("processes", 2))
+    summary = anonymize(crowd, tmp_path / "out", settings=K3)
     assert {outcome.name for outcome in summary.quarantined} == {"broken.jpg", "empty.png"}
     assert bytes_of(tmp_path / "out") == whole
     assert verify(tmp_path / "out").holds

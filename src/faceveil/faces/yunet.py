@@ -26,6 +26,10 @@ LEVEL = 5  # each further pass is smaller by this factor
 SMALLEST_PASS = 320  # px; a face that fills the frame is then well inside the network's range
 PROPOSE = {False: 0.12, True: 0.05}  # lower in a thorough scan: four times as many close looks
 HINT, CONFIRM = 0.06, 0.85
+TINY, CONFIRM_TINY = (
+    16,
+    0.86,
+)  # px; among boxes alone, patterns of this size pass for faces a little more often
 TURNS = (-30.0, 30.0)  # degrees; upright looks come first, and within ±15 of each the network is at its best
 LOOK, FACE_IN_LOOK = 128, 56  # px: side of a close-up, and how wide the proposed face is in it
 TILE, OVERLAP, GRID = 1600, 128, 64  # px
@@ -45,7 +49,8 @@ def find_boxes(image: Image, thorough: bool = False) -> list[Face]:
 
     Boxes differ from those of `find` by a hundredth of their width or two, and so do points.
     """
-    return _find(image, thorough, _quick_proposer(), Sizes(image).close_up)
+    faces = _find(image, thorough, _quick_proposer(), Sizes(image).close_up)
+    return [face for face in faces if face.size_wh[0] >= TINY or face.score >= CONFIRM_TINY]
 
 
 def _find(image: Image, thorough: bool, proposer: Network, close_up: CloseUp) -> list[Face]:
