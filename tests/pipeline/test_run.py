@@ -242,6 +242,7 @@ def test_a_run_is_not_resumed_with_other_settings(photos, tmp_path):
 def many(tmp_path_factory, examples) -> tuple[Path, dict[str, bytes]]:
     """Twelve photos, and what an undisturbed run makes of them."""
     folder = tmp_path_factory.mktemp("many")
+    (folder / "photos").mkdir()
     for number in range(12):
         small = read_photo(examples / f"portrait-{1 + number % 4}.jpg").pixels[::2, ::2]
         write_photo(Photo(np.ascontiguousarray(small)), folder / "photos" / f"{number}.jpg")
