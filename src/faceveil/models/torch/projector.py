@@ -12,7 +12,7 @@ it, and through the generator's early exits, coarse to fine. The last steps look
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from functools import cache
 from itertools import cycle, islice
 
@@ -29,7 +29,7 @@ from faceveil.models.mobilefacenet import arcface_matrices
 from faceveil.models.mobilestylegan import SLOTS, Floats
 from faceveil.models.torch.lpips import Lpips
 from faceveil.models.torch.mobilenet import face_recognizer
-from faceveil.models.torch.mobilestylegan import CELLS, Synthesis, Window
+from faceveil.models.torch.mobilestylegan import CELLS, WHOLE, Synthesis, Window
 from faceveil.models.torch.vgg import VggMaps
 from faceveil.models.wspace import DATA, w_space
 
@@ -42,10 +42,7 @@ class View:
     """The picture at a size, or a part of it."""
 
     size: int
-    window: Window | None = None
-
-    def cut(self, images: Tensor) -> Tensor:
-        return images if self.window is None else self.window.cut(images)
+    window: Window = WHOLE
 
 
 FACE = View(128, Window(8, 8, 48))  # as much as the recogniser sees
@@ -187,11 +184,11 @@ class _Target:
     def at(self, view: View) -> tuple[Tensor, Tensor, list[Tensor]]:
         """Photos in [-1, 1], their weights, and what they look like."""
         if view not in self.seen:
-            photos = view.cut(_resized(self.crops, view.size)) / 127.5 - 1
+            photos = view.window.cut(_resized(self.crops, view.size)) / 127.5 - 1
             weights = torch.ones_like(photos[:, :1])
             if self.masks is not None:
                 floor = self.recipe.background
-                weights = floor + (1 - floor) * view.cut(_resized(self.masks[..., None], view.size))
+                weights = floor + (1 - floor) * view.window.cut(_resized(self.masks[..., None], view.size))
             with torch.no_grad():
                 self.seen[view] = photos, weights, self.look.taps(enlarged(photos))
         return self.seen[view]
@@ -226,9 +223,8 @@ def draw(wplus: Tensor, view: View) -> Tensor:
 def who(images: Tensor, view: View) -> Tensor:
     """MobileFaceNet's embeddings of what a view shows of FFHQ crops, in [-1, 1]."""
     rows, columns = (torch.from_numpy(matrix) for matrix in arcface_matrices(view.size))
-    if view.window is not None:
-        top, left, side = (view.size // CELLS * cells for cells in astuple(view.window))
-        rows, columns = rows[:, top : top + side], columns[:, left : left + side]
+    part = view.window.part(view.size)
+    rows, columns = rows[:, part.top : part.bottom], columns[:, part.left : part.right]
     embeddings: Tensor = face_recognizer()(rows @ ((images + 1) / 2) @ columns.T)
     return embeddings
 
