@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from faceveil.errors import MissingExtra, UsageError
 from faceveil.models.generator import Generator, as_wplus
 from faceveil.models.lpips import lpips
-from faceveil.models.torch.projector import FACE, MIKU, QUARTERS, REFINE, Recipe, _exits, _views, project
 from faceveil.models.torch.mobilestylegan import WHOLE
+from faceveil.models.torch.projector import FACE, MIKU, QUARTERS, REFINE, Recipe, _exits, _views, project
 from faceveil.models.torch.vgg import VggMaps
 from faceveil.models.wspace import w_space
 
