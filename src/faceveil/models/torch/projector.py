@@ -4,10 +4,11 @@
 
 MIKU's equations 2 and 3 (and 1 and 2 of the conference paper) take the squared error of pixels and 0.1 times the
 distance of four VGG-16 maps, with the background masked; `MIKU` below is that recipe. `REFINE` goes on from the
-encoder's code with LPIPS and an identity term. The recogniser in that term is MobileFaceNet, which therefore
-must not judge the result. Descent runs along axes on which the loss curves alike, as `training/curvature.py` measured
-it, and through the generator's early exits, coarse to fine. The last steps look closely: in turn at the face at
-128 px, where a recogniser is harder to please without the person, and at a quarter of the picture at 256 px.
+encoder's code with LPIPS and an identity term. The recognisers in that term are A and C of `recognizers.py`: what
+pleases two is nearer to the person for a third. Neither may judge the result. Descent runs along axes on which the
+loss curves alike, as `training/curvature.py` measured it, and through the generator's early exits, coarse to fine.
+The last steps look closely: in turn at the face at 128 px, where a recogniser is harder to please without the person,
+and at a quarter of the picture at 256 px.
 """
 
 import math
@@ -27,6 +28,7 @@ from faceveil.errors import UsageError
 from faceveil.models.generator import as_wplus, synthesis
 from faceveil.models.mobilefacenet import arcface_matrices
 from faceveil.models.mobilestylegan import SLOTS, Floats
+from faceveil.models.torch.facelib import second_recognizer
 from faceveil.models.torch.lpips import Lpips
 from faceveil.models.torch.mobilenet import face_recognizer
 from faceveil.models.torch.mobilestylegan import CELLS, WHOLE, Synthesis, Window
@@ -221,12 +223,12 @@ def draw(wplus: Tensor, view: View) -> Tensor:
 
 
 def who(images: Tensor, view: View) -> Tensor:
-    """MobileFaceNet's embeddings of what a view shows of FFHQ crops, in [-1, 1]."""
+    """What two recognisers say of what a view shows of FFHQ crops in [-1, 1], as one vector of length 1."""
     rows, columns = (torch.from_numpy(matrix) for matrix in arcface_matrices(view.size))
     part = view.window.part(view.size)
     rows, columns = rows[:, part.top : part.bottom], columns[:, part.left : part.right]
-    embeddings: Tensor = face_recognizer()(rows @ ((images + 1) / 2) @ columns.T)
-    return embeddings
+    crops = rows @ ((images + 1) / 2) @ columns.T
+    return torch.cat([network(crops) for network in (face_recognizer(), second_recognizer())], 1) / 2**0.5
 
 
 def _resized(images: NDArray[np.uint8] | NDArray[np.float32], size: int) -> Tensor:
