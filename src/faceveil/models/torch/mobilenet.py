@@ -140,7 +140,8 @@ class MobileFaceNet(nn.Module):
                 if isinstance(convolution, nn.Conv2d) and isinstance(norm, nn.BatchNorm2d):
                     setattr(parent, name, fuse_conv_bn_eval(convolution, norm))
                     setattr(parent, after, nn.Identity())
-        return self.to(memory_format=torch.channels_last)
+        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        return self
 
     def layers(self, images: Tensor) -> tuple[Tensor, Tensor]:
         """The layer before the last (N × 512), and the embedding (N × 128)."""

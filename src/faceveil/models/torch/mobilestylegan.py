@@ -5,7 +5,9 @@ them than its surroundings. Maps lie in memory with channels last, where a depth
 the time and a 1×1 convolution is one product of matrices. Gradients reach the styles alone: the arrays are fixed.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -183,17 +185,8 @@ class Block(nn.Module):
         self.grows = block.grows
         self.convolutions = nn.ModuleList(Convolution(c) for c in block.convolutions)
 
-    @property
-    def size(self) -> int:
-        return int(self.convolutions[0].noise.shape[-1])
-
-    @property
-    def reach(self) -> int:
-        """How many pixels away a pixel of this block's input matters."""
-        return sum(convolution.depthwise is not None for convolution in self.convolutions)
-
     def forward(self, x: Tensor, wplus: Tensor, shown: Part, wanted: Part) -> Tensor:
-        """`x` shows a part of the map before; the result shows `wanted`, and is right but for its reach."""
+        """`x` shows a part of the map before; the result shows `wanted`."""
         if self.grows:
             x, shown = haar_up(x, self.up(wplus)), shown.doubled()
         else:
@@ -212,36 +205,39 @@ class Synthesis(nn.Module):
         self.size = network.size
         self.first = First(network.first, network.constant)
         self.blocks = nn.ModuleList(Block(b) for b in network.blocks)
+        self.sizes = [b.convolutions[0].noise.shape[-1] for b in network.blocks]
+        self.margins = _margins(network.blocks)
         self.style = Style(network.output.style)
         self.kernel = _frozen(network.output.kernel)
         self.bias = _frozen(network.output.bias)
 
     def features(self, wplus: Tensor, window: Window = WHOLE) -> Tensor:
         """What the output kernel sees: the last block's channels times their style."""
-        codes = wplus.split(1)  # several at a time are no faster
+        codes = (wplus[i : i + 1] for i in range(len(wplus)))  # several at a time are no faster
         return torch.cat([self.map_after(len(self.blocks), w, window) * self.style(w) for w in codes])
 
     def map_after(self, blocks: int, wplus: Tensor, window: Window = WHOLE) -> Tensor:
         """The map (1 × channels × pixels) that comes out of the first blocks, for one face."""
         x, shown = self.first(wplus), WHOLE.part(4)
-        for block, margin in zip(self.blocks[:blocks], self._margins(), strict=False):
-            wanted = window.part(block.size, margin)
+        for block, size, margin in islice(zip(self.blocks, self.sizes, self.margins, strict=True), blocks):
+            wanted = window.part(size, margin)
             x, shown = block(x, wplus, shown, wanted), wanted
-        return window.part(block.size).cut(x, shown)
-
-    def _margins(self) -> list[int]:
-        """Pixels around a window that each block needs."""
-        margins, margin = [], 0
-        for block in reversed(self.blocks):
-            margin += block.reach
-            margins.append(margin)
-            margin = -(-margin // 2) if block.grows else margin
-        return margins[::-1]
+        return window.part(self.sizes[blocks - 1]).cut(x, shown)
 
     def forward(self, wplus: Tensor, window: Window = WHOLE) -> Tensor:
         """The picture, or the part of it in `window`."""
         rgb = _first(F.linear(_last(self.features(wplus, window)), self.kernel[:, :, 0, 0], self.bias))
         return haar_up(rgb, torch.ones_like(rgb[:1, :, :1, :1])) if rgb.shape[1] == 12 else rgb
+
+
+def _margins(blocks: Sequence[arrays.Block]) -> list[int]:
+    """How many pixels around a window each block needs: a depthwise convolution reaches one pixel far."""
+    margins, margin = [], 0
+    for block in reversed(blocks):
+        margin += sum(convolution.depthwise is not None for convolution in block.convolutions)
+        margins.append(margin)
+        margin = -(-margin // 2) if block.grows else margin
+    return margins[::-1]
 
 
 def haar_up(bands: Tensor, style: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ encoder's code with LPIPS and an identity term. The recognisers in that term are
 pleases two is nearer to the person for a third. Neither may judge the result. Descent runs along axes on which the
 loss curves alike, as `training/curvature.py` measured it, and through the generator's early exits, coarse to fine.
 The last steps look closely: in turn at the face at 128 px, where a recogniser is harder to please without the person,
-and at a quarter of the picture at 256 px.
+and at two quarters of the picture at 256 px.
 """
 
 import math
@@ -49,6 +49,7 @@ class View:
 
 FACE = View(128, Window(8, 8, 48))  # as much as the recogniser sees
 QUARTERS = [View(256, Window(top, left, HALF)) for top, left in ((0, 0), (HALF, HALF), (0, HALF), (HALF, 0))]
+DIAGONALS = tuple(QUARTERS[:2]), tuple(QUARTERS[2:])
 FREE = 200  # of W's axes may move, in each slot
 SOFTEST = 1.0  # of the mean curvature is added to every curvature, so that no direction is taken for flat
 MOMENTUM = 0.7  # of Adam; 0.9 is too slow to turn in twenty steps
@@ -66,7 +67,7 @@ class Recipe:
         (64, 1.0),
     )  # exit, and its share of the steps that see the whole
     close: float = (
-        0.6  # share of all steps, the last ones, that see the face at 128 px or a quarter at 256 px
+        0.6  # share of all steps, the last ones, that see the face at 128 px or two quarters at 256 px
     )
     rate: float = 0.5
     background: float = 1.0  # what it weighs, beside the person's 1, where masks are given
@@ -130,12 +131,13 @@ def _descend(wplus: Floats, target: "_Target", steps: int, recipe: Recipe) -> Fl
     begin = torch.from_numpy(wplus)
     moved = torch.zeros(len(wplus), SLOTS, 1, FREE, requires_grad=True)
     optimizer = torch.optim.Adam([moved], lr=recipe.rate, betas=(MOMENTUM, 0.99))
-    for step, view in enumerate(_views(steps, recipe)):
+    for step, views in enumerate(_views(steps, recipe)):
         warm_up = min(1.0, (step + 1) / 3)
         optimizer.param_groups[0]["lr"] = recipe.rate * warm_up * _fall(step / steps)
-        loss = target.loss(begin + (moved @ _axes())[:, :, 0], view)
         optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        for view in views:
+            loss = target.loss(begin + (moved @ _axes())[:, :, 0], view) / len(views)
+            loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
     found: Floats = (begin + (moved @ _axes())[:, :, 0]).detach().numpy()
     return found
@@ -155,11 +157,11 @@ def _fall(done: float) -> float:
     return 0.5 * (1 + math.cos(math.pi * done)) * 0.9 + 0.1
 
 
-def _views(steps: int, recipe: Recipe) -> Iterator[View]:
-    """What each step looks at: the whole, then by turns the face and a quarter of the picture."""
+def _views(steps: int, recipe: Recipe) -> Iterator[tuple[View, ...]]:
+    """What each step looks at: the whole, then by turns the face and two quarters of the picture."""
     close = round(steps * recipe.close)
-    yield from (View(size) for size in _exits(steps - close, recipe))
-    turns = cycle(view for quarter in QUARTERS for view in (FACE, quarter))
+    yield from ((View(size),) for size in _exits(steps - close, recipe))
+    turns = cycle(views for quarters in DIAGONALS for views in ((FACE,), quarters))
     yield from islice(turns, close)
 
 
