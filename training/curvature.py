@@ -2,10 +2,10 @@
 
                                                      → src/faceveil/models/data/projector-axes.npz
 
-The loss is a sum of squares: of pixels, of LPIPS' weighted maps, of the recogniser's embedding. For a random vector v
-of unit variance the gradient of v · (what is squared) has the covariance JᵀJ, half of the Gauss-Newton matrix. Some
+The loss is a sum of squares: of pixels, of LPIPS' weighted maps, of the recognisers' embeddings. For a random vector
+v of unit variance the gradient of v · (what is squared) has the covariance JᵀJ, half of the Gauss-Newton matrix. Some
 of these at the encoder's codes of training faces are enough to know each slot's matrix on average. Its
-eigenvectors and eigenvalues, in whitened coordinates, are what ships.
+eigenvectors and eigenvalues, in whitened coordinates, are what ships (of a loss that asked MobileFaceNet alone).
 """
 
 import argparse

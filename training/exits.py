@@ -57,17 +57,14 @@ class Tail:
 
     def __init__(self, network: Synthesis) -> None:
         self.network = network
-        growing = sum(block.grows for block in network.blocks)
-        self.head, self.blocks = network.blocks[:growing], network.blocks[growing:]
-        self.numbers = range(growing, len(network.blocks))
+        self.head = sum(block.grows for block in network.blocks)
+        self.blocks = network.blocks[self.head :]
+        self.numbers = range(self.head, len(network.blocks))
 
     @torch.no_grad()
     def inputs(self, wplus: Tensor) -> Tensor:
-        """What the tail reads, N × channels × pixels × 1."""
-        x = self.network.first(self.network.constant, wplus)
-        for block in self.head:
-            x = block(x, wplus)
-        return x.flatten(2)[..., None]
+        """What the tail reads of one face, 1 × channels × pixels × 1."""
+        return self.network.map_after(self.head, wplus).flatten(2)[..., None]
 
     def features(self, x: Tensor, wplus: Tensor, pixels: Tensor) -> Tensor:
         def convolve(x: Tensor, layer: Convolution) -> Tensor:

@@ -1,6 +1,7 @@
 """The encoder: what users run is what is trained, and a wrong input is refused."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import cv2
@@ -13,12 +14,11 @@ from training.real_faces import held_out
 from faceveil.errors import UsageError
 from faceveil.models.encoder import Encoder
 from faceveil.models.generator import Generator
-from faceveil.models.mobilefacenet import mobilefacenet
-from faceveil.models.runtime import Network
-from faceveil.models.store import weights
+from faceveil.models.recognizers import recognizer
 from faceveil.models.torch.encoder import Encoder as TorchEncoder
+from faceveil.models.torch.facelib import second_recognizer
 from faceveil.models.torch.lpips import Lpips
-from faceveil.models.torch.mobilenet import MobileFaceNet
+from faceveil.models.torch.mobilenet import face_recognizer
 from faceveil.models.wspace import w_space
 from faceveil.photos import read_photo
 
@@ -105,14 +105,16 @@ def test_what_is_not_an_aligned_face_is_refused(pair, wrong: np.ndarray) -> None
         pair[0].encode(wrong)
 
 
-def test_the_recogniser_of_the_loss_is_the_one_users_have() -> None:
-    images = faces(112).transpose(0, 3, 1, 2).astype(np.float32) / 255
-    mean, std = (np.float32(v).reshape(1, 3, 1, 1) for v in ([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]))
-    expected = Network(mobilefacenet(Path(weights("mobilefacenet.facesdk"))))((images - mean) / std)[0]
-    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+@pytest.mark.parametrize(
+    ("card", "network"),
+    [("mobilefacenet.facesdk", face_recognizer), ("mobilenet.facelib", second_recognizer)],
+    ids=["C", "A"],
+)
+def test_the_recognisers_of_the_loss_are_those_users_have(card: str, network: Callable) -> None:
+    crops = faces(112)
     with torch.no_grad():
-        found = MobileFaceNet.pretrained()(torch.from_numpy(images)).numpy()
-    assert np.abs(found - expected).max() < 1e-4
+        found = network()(torch.from_numpy(crops.transpose(0, 3, 1, 2) / np.float32(255))).numpy()
+    assert np.abs(found - recognizer(card).embed(crops)).max() < 1e-4
 
 
 def test_generated_faces_are_found_again(shipped: Encoder) -> None:

@@ -34,16 +34,17 @@ def test_torch_and_openvino_agree_at_every_size(size: int, wplus) -> None:
 
 def test_the_gradient_reaches_every_slot_and_is_right(wplus) -> None:
     network = Synthesis(synthesis(64)).double()
-    code = torch.from_numpy(wplus).double().requires_grad_()
+    two = np.concatenate([wplus, wplus[:, ::-1]])
+    code = torch.from_numpy(two).double().requires_grad_()
     network(code).square().mean().backward()
-    assert code.grad is not None and (code.grad.abs().amax(dim=(0, 2)) > 0).all()
-    step = 1e-4 * torch.from_numpy(np.random.default_rng(1).standard_normal(wplus.shape))
+    assert code.grad is not None and (code.grad.abs().amax(dim=2) > 0).all()
+    step = 1e-4 * torch.from_numpy(np.random.default_rng(1).standard_normal(two.shape))
     with torch.no_grad():
         ahead, behind = (network(code + sign * step).square().mean() for sign in (1, -1))
     assert float((ahead - behind) / 2) == pytest.approx(float((code.grad * step).sum()), rel=1e-3)
 
 
-@pytest.mark.parametrize("window", [Window(0, 0, 32), Window(11, 29, 20), Window(32, 32, 32)], ids=str)
+@pytest.mark.parametrize("window", [Window(0, 0, 32), Window(11, 29, 21), Window(32, 32, 32)], ids=str)
 def test_a_window_shows_that_part_of_the_picture(window: Window, wplus) -> None:
     network, code = Synthesis(synthesis(128)), torch.from_numpy(wplus)
     with torch.no_grad():

@@ -38,6 +38,7 @@ class Lpips(nn.Module):
             _frozen(layers[f"Conv_{i}"]["kernel"].transpose(3, 2, 0, 1)) for i in range(len(layers))
         )
         self.biases = nn.ParameterList(_frozen(layers[f"Conv_{i}"]["bias"]) for i in range(len(layers)))
+        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # a fifth faster
         self.heads = nn.ParameterList(
             _frozen(stored[f"NetLinLayer_{i}"]["Conv_0"]["kernel"].reshape(1, -1, 1, 1)) for i in range(5)
         )

@@ -5,9 +5,11 @@ Sandler et al., "MobileNetV2: Inverted Residuals and Linear Bottlenecks" (2018);
 """
 
 from functools import cache
+from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
+from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from faceveil.models.mobilenetv2 import IMAGENET_MEAN, IMAGENET_STD, STAGES, TAPS
 from faceveil.models.store import weights
@@ -85,8 +87,9 @@ class _Separable(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.depthwise = nn.Conv2d(64, 64, 3, padding=1, groups=64, bias=False)
+        self.bn1 = nn.BatchNorm2d(64)
         self.pointwise = nn.Conv2d(64, 64, 1, bias=False)
-        self.bn1, self.bn2 = nn.BatchNorm2d(64), nn.BatchNorm2d(64)
+        self.bn2 = nn.BatchNorm2d(64)
 
     def forward(self, x: Tensor) -> Tensor:
         x = torch.relu(self.bn1(self.depthwise(x)))
@@ -128,7 +131,17 @@ class MobileFaceNet(nn.Module):
         network = cls()
         stored = read_torch(weights("mobilefacenet.facesdk"))
         network.load_state_dict({name: torch.from_numpy(array.copy()) for name, array in stored.items()})
-        return network.eval().requires_grad_(False)
+        return network.eval().requires_grad_(False).fold()
+
+    def fold(self) -> "MobileFaceNet":
+        """Multiply every batch normalisation into the convolution that stands before it."""
+        for parent in list(self.modules()):
+            for (name, convolution), (after, norm) in pairwise(list(parent.named_children())):
+                if isinstance(convolution, nn.Conv2d) and isinstance(norm, nn.BatchNorm2d):
+                    setattr(parent, name, fuse_conv_bn_eval(convolution, norm))
+                    setattr(parent, after, nn.Identity())
+        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        return self
 
     def layers(self, images: Tensor) -> tuple[Tensor, Tensor]:
         """The layer before the last (N × 512), and the embedding (N × 128)."""

@@ -5,7 +5,9 @@ them than its surroundings. Maps lie in memory with channels last, where a depth
 the time and a 1×1 convolution is one product of matrices. Gradients reach the styles alone: the arrays are fixed.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -15,8 +17,28 @@ from torch.nn import functional as F
 
 from faceveil.models import mobilestylegan as arrays
 
-CELLS = 64  # a window is cut out of the map of 64 × 64
-MARGIN = 2  # cells around a window, which the convolutions' padding would spoil
+CELLS = 64  # of a side of the picture, in which windows are measured
+
+
+@dataclass(frozen=True)
+class Part:
+    """A rectangle of a square map, in its pixels."""
+
+    top: int
+    left: int
+    bottom: int
+    right: int
+
+    def cut(self, images: Tensor, shown: "Part | None" = None) -> Tensor:
+        """This part of pictures or maps (N × C × H × W) that show the whole, or another part."""
+        if shown == self:
+            return images
+        top, left = (shown.top, shown.left) if shown else (0, 0)
+        rows, columns = slice(self.top - top, self.bottom - top), slice(self.left - left, self.right - left)
+        return _first(_last(images)[:, rows, columns])  # with channels last the gradient keeps its layout
+
+    def doubled(self) -> "Part":
+        return Part(2 * self.top, 2 * self.left, 2 * self.bottom, 2 * self.right)
 
 
 @dataclass(frozen=True)
@@ -27,31 +49,20 @@ class Window:
     left: int
     side: int
 
+    def part(self, size: int, margin: int = 0) -> Part:
+        """Where the window lies in a map of that size, with pixels around it as far as the map goes."""
+        first = (max(0, begin * size // CELLS - margin) for begin in (self.top, self.left))
+        last = (
+            min(size, -(-(begin + self.side) * size // CELLS) + margin) for begin in (self.top, self.left)
+        )
+        return Part(*first, *last)
+
     def cut(self, images: Tensor) -> Tensor:
-        """This part of pictures or maps (… × S × S)."""
-        return _cut(images, self.top, self.left, self.top + self.side, self.left + self.side)
-
-    def cut_wide(self, images: Tensor) -> Tensor:
-        """The same with its margin, as far as the picture goes."""
-        (top, left), (bottom, right) = self._corners()
-        return _cut(images, top, left, bottom, right)
-
-    def trim(self, images: Tensor) -> Tensor:
-        """Take the margin away from what was rendered with it."""
-        (top, left), (bottom, _) = self._corners()
-        unit = images.shape[-2] // (bottom - top)
-        above, before = unit * (self.top - top), unit * (self.left - left)
-        return images[..., above : above + unit * self.side, before : before + unit * self.side]
-
-    def _corners(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        first = max(0, self.top - MARGIN), max(0, self.left - MARGIN)
-        last = self.top + self.side + MARGIN, self.left + self.side + MARGIN
-        return first, (min(CELLS, last[0]), min(CELLS, last[1]))
+        """This part of pictures (N × C × S × S)."""
+        return self.part(images.shape[-1]).cut(images)
 
 
-def _cut(images: Tensor, top: int, left: int, bottom: int, right: int) -> Tensor:
-    unit = images.shape[-1] // CELLS
-    return images[..., unit * top : unit * bottom, unit * left : unit * right]
+WHOLE = Window(0, 0, CELLS)
 
 
 class Style(nn.Module):
@@ -67,6 +78,27 @@ class Style(nn.Module):
         return F.linear(wplus[:, self.slot], self.weight, self.bias)[:, :, None, None]
 
 
+class First(nn.Module):
+    """The convolution of the constant map at 4 px: a product of its style with one matrix."""
+
+    def __init__(self, convolution: arrays.Convolution, constant: arrays.Floats) -> None:
+        super().__init__()
+        self.style = Style(convolution.style)
+        channels = constant.shape[1]
+        kernels = torch.from_numpy(convolution.kernel).transpose(0, 1).flatten(0, 1)[:, None]
+        of_each = F.conv2d(torch.from_numpy(constant), kernels, padding=1, groups=channels)
+        self.maps = _frozen(of_each.reshape(channels, -1).T.numpy())
+        bias = convolution.bias[:, None, None] + convolution.noise[0]
+        self.bias = _frozen(bias.reshape(-1))
+        self.shape = bias.shape
+
+    def forward(self, wplus: Tensor) -> Tensor:
+        x = F.linear(self.style(wplus).flatten(1), self.maps, self.bias)
+        return (
+            F.leaky_relu(x, arrays.LEAK).view(-1, *self.shape).contiguous(memory_format=torch.channels_last)
+        )
+
+
 class Convolution(nn.Module):
     """A modulated convolution with its noise, bias and leaky ReLU."""
 
@@ -78,16 +110,16 @@ class Convolution(nn.Module):
         self.bias = _frozen(convolution.bias)
         self.noise = _frozen(convolution.noise)
 
-    def forward(self, x: Tensor, wplus: Tensor, window: Window | None = None) -> Tensor:
-        noise = self.noise if window is None else window.cut_wide(self.noise)
-        if self.kernel.shape[-1] == 1:
-            return _apply(_Separable, x, self.style(wplus), self.depthwise, self.kernel, self.bias, noise)
-        x = F.conv2d(x * self.style(wplus), self.kernel, self.bias, padding=1)  # the first, at 4 px
-        return F.leaky_relu(x + noise, arrays.LEAK)
+    def forward(self, x: Tensor, wplus: Tensor, part: Part) -> Tensor:
+        kernel, noise = self.kernel[:, :, 0, 0], part.cut(self.noise)
+        return _apply(_Separable, x, self.style(wplus), self.depthwise, kernel, self.bias, noise)
 
 
 class _Separable(torch.autograd.Function):
-    """What a convolution with a 1×1 kernel does, in as few passes over the maps as it needs."""
+    """What a convolution does to the map of one face, in as few passes over it as it needs.
+
+    The style is multiplied into the first kernel, which is smaller than the map.
+    """
 
     @staticmethod
     def forward(
@@ -99,8 +131,12 @@ class _Separable(torch.autograd.Function):
         bias: Tensor,
         noise: Tensor,
     ) -> Tensor:
-        y = _depthwise(x * style, depthwise)
-        y = F.linear(_last(y), kernel[:, :, 0, 0], bias).add_(_last(noise))
+        style = _nonzero(style)
+        if depthwise is None:
+            kernel = kernel * style.flatten()
+        else:
+            depthwise = depthwise * style.view(-1, 1, 1, 1)
+        y = F.linear(_last(_depthwise(x, depthwise)), kernel, bias).add_(_last(noise))
         y = _first(F.leaky_relu_(y, arrays.LEAK))
         ctx.save_for_backward(x, style, y)
         ctx.kernels = depthwise, kernel
@@ -111,9 +147,14 @@ class _Separable(torch.autograd.Function):
         x, style, y = ctx.saved_tensors
         depthwise, kernel = ctx.kernels
         g = torch.ops.aten.leaky_relu_backward(gradient, y, arrays.LEAK, True)
-        g = _first(_last(g) @ kernel[:, :, 0, 0])
+        g = _first(_last(g) @ kernel)
         g = _depthwise(g, None if depthwise is None else depthwise.flip(2, 3))
-        return g * style, (g * x).sum((2, 3), keepdim=True), None, None, None, None
+        return g, (g * x).sum((2, 3), keepdim=True) / style, None, None, None, None
+
+
+def _nonzero(style: Tensor) -> Tensor:
+    """Gradients are divided by it."""
+    return torch.where(style == 0, torch.finfo(style.dtype).tiny, style)
 
 
 def _depthwise(x: Tensor, kernel: Tensor | None) -> Tensor:
@@ -144,12 +185,15 @@ class Block(nn.Module):
         self.grows = block.grows
         self.convolutions = nn.ModuleList(Convolution(c) for c in block.convolutions)
 
-    def forward(self, x: Tensor, wplus: Tensor, window: Window | None = None) -> Tensor:
-        x = x * self.up(wplus)
+    def forward(self, x: Tensor, wplus: Tensor, shown: Part, wanted: Part) -> Tensor:
+        """`x` shows a part of the map before; the result shows `wanted`."""
         if self.grows:
-            x = haar_up(x)
+            x, shown = haar_up(x, self.up(wplus)), shown.doubled()
+        else:
+            x = x * self.up(wplus)
+        x = wanted.cut(x, shown)
         for convolution in self.convolutions:
-            x = convolution(x, wplus, window)
+            x = convolution(x, wplus, wanted)
         return x
 
 
@@ -159,43 +203,57 @@ class Synthesis(nn.Module):
     def __init__(self, network: arrays.Synthesis) -> None:
         super().__init__()
         self.size = network.size
-        self.constant = _frozen(network.constant)
-        self.first = Convolution(network.first)
+        self.first = First(network.first, network.constant)
         self.blocks = nn.ModuleList(Block(b) for b in network.blocks)
+        self.sizes = [b.convolutions[0].noise.shape[-1] for b in network.blocks]
+        self.margins = _margins(network.blocks)
         self.style = Style(network.output.style)
         self.kernel = _frozen(network.output.kernel)
         self.bias = _frozen(network.output.bias)
 
-    def features(self, wplus: Tensor, window: Window | None = None) -> Tensor:
+    def features(self, wplus: Tensor, window: Window = WHOLE) -> Tensor:
         """What the output kernel sees: the last block's channels times their style."""
-        x = self.first(self.constant.expand(len(wplus), -1, -1, -1), wplus)
-        inside = None
-        for block in self.blocks:
-            x = block(x, wplus, inside)
-            if inside is None and window is not None and x.shape[-1] == CELLS:
-                inside, x = window, window.cut_wide(x)
-        features: Tensor = x * self.style(wplus)
-        return features
+        codes = (wplus[i : i + 1] for i in range(len(wplus)))  # several at a time are no faster
+        return torch.cat([self.map_after(len(self.blocks), w, window) * self.style(w) for w in codes])
 
-    def forward(self, wplus: Tensor, window: Window | None = None) -> Tensor:
+    def map_after(self, blocks: int, wplus: Tensor, window: Window = WHOLE) -> Tensor:
+        """The map (1 × channels × pixels) that comes out of the first blocks, for one face."""
+        x, shown = self.first(wplus), WHOLE.part(4)
+        for block, size, margin in islice(zip(self.blocks, self.sizes, self.margins, strict=True), blocks):
+            wanted = window.part(size, margin)
+            x, shown = block(x, wplus, shown, wanted), wanted
+        return window.part(self.sizes[blocks - 1]).cut(x, shown)
+
+    def forward(self, wplus: Tensor, window: Window = WHOLE) -> Tensor:
         """The picture, or the part of it in `window`."""
         rgb = _first(F.linear(_last(self.features(wplus, window)), self.kernel[:, :, 0, 0], self.bias))
-        rgb = haar_up(rgb) if rgb.shape[1] == 12 else rgb
-        return rgb if window is None else window.trim(rgb)
+        return haar_up(rgb, torch.ones_like(rgb[:1, :, :1, :1])) if rgb.shape[1] == 12 else rgb
 
 
-def haar_up(bands: Tensor) -> Tensor:
+def _margins(blocks: Sequence[arrays.Block]) -> list[int]:
+    """How many pixels around a window each block needs: a depthwise convolution reaches one pixel far."""
+    margins, margin = [], 0
+    for block in reversed(blocks):
+        margin += sum(convolution.depthwise is not None for convolution in block.convolutions)
+        margins.append(margin)
+        margin = -(-margin // 2) if block.grows else margin
+    return margins[::-1]
+
+
+def haar_up(bands: Tensor, style: Tensor) -> Tensor:
     """One inverse Haar step. Channels: the low bands of all outputs, then three high bands of each."""
-    return _apply(_Haar, bands)
+    return _apply(_Haar, bands, style)
 
 
 class _Haar(torch.autograd.Function):
     """The step is orthogonal, so that its gradient is the step back."""
 
     @staticmethod
-    def forward(ctx: Any, bands: Tensor) -> Tensor:
+    def forward(ctx: Any, bands: Tensor, style: Tensor) -> Tensor:
         count, channels, height, width = bands.shape
-        low, rows, columns, diagonal = _bands(0.5 * _last(bands))
+        half = 0.5 * style
+        ctx.save_for_backward(bands, half)
+        low, rows, columns, diagonal = _bands(_last(half * bands))
         above, below = low + rows, low - rows
         left, right = columns + diagonal, columns - diagonal
         picture = bands.new_empty(count, height, 2, width, 2, channels // 4)
@@ -206,9 +264,10 @@ class _Haar(torch.autograd.Function):
         return _first(picture.view(count, 2 * height, 2 * width, -1))
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor]:
+        bands, half = ctx.saved_tensors
         count, channels, height, width = gradient.shape
-        g = 0.5 * _last(gradient).reshape(count, height // 2, 2, width // 2, 2, channels)
+        g = _last(gradient).reshape(count, height // 2, 2, width // 2, 2, channels)
         above, left = g[:, :, 0, :, 0] + g[:, :, 0, :, 1], g[:, :, 0, :, 0] - g[:, :, 0, :, 1]
         below, right = g[:, :, 1, :, 0] + g[:, :, 1, :, 1], g[:, :, 1, :, 0] - g[:, :, 1, :, 1]
         result = g.new_empty(count, height // 2, width // 2, 4 * channels)
@@ -217,7 +276,8 @@ class _Haar(torch.autograd.Function):
         torch.sub(above, below, out=rows)
         torch.add(left, right, out=columns)
         torch.sub(left, right, out=diagonal)
-        return _first(result)
+        g = _first(result)
+        return g * half, 0.5 * (g * bands).sum((2, 3), keepdim=True)
 
 
 def _bands(x: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:

@@ -4,15 +4,16 @@
 
 MIKU's equations 2 and 3 (and 1 and 2 of the conference paper) take the squared error of pixels and 0.1 times the
 distance of four VGG-16 maps, with the background masked; `MIKU` below is that recipe. `REFINE` goes on from the
-encoder's code with LPIPS and an identity term. The recogniser in that term is MobileFaceNet, which therefore
-must not judge the result. Descent runs along axes on which the loss curves alike, as `training/curvature.py` measured
-it, and through the generator's early exits, coarse to fine. The last steps look closely: in turn at the face at
-128 px, where a recogniser is harder to please without the person, and at a quarter of the picture at 256 px.
+encoder's code with LPIPS and an identity term. The recognisers in that term are A and C of `recognizers.py`: what
+pleases two is nearer to the person for a third. Neither may judge the result. Descent runs along axes on which the
+loss curves alike, as `training/curvature.py` measured it, and through the generator's early exits, coarse to fine.
+The last steps look closely: in turn at the face at 128 px, where a recogniser is harder to please without the person,
+and at two quarters of the picture at 256 px.
 """
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from functools import cache
 from itertools import cycle, islice
 
@@ -27,9 +28,10 @@ from faceveil.errors import UsageError
 from faceveil.models.generator import as_wplus, synthesis
 from faceveil.models.mobilefacenet import arcface_matrices
 from faceveil.models.mobilestylegan import SLOTS, Floats
+from faceveil.models.torch.facelib import second_recognizer
 from faceveil.models.torch.lpips import Lpips
 from faceveil.models.torch.mobilenet import face_recognizer
-from faceveil.models.torch.mobilestylegan import CELLS, Synthesis, Window
+from faceveil.models.torch.mobilestylegan import CELLS, WHOLE, Synthesis, Window
 from faceveil.models.torch.vgg import VggMaps
 from faceveil.models.wspace import DATA, w_space
 
@@ -42,14 +44,12 @@ class View:
     """The picture at a size, or a part of it."""
 
     size: int
-    window: Window | None = None
-
-    def cut(self, images: Tensor) -> Tensor:
-        return images if self.window is None else self.window.cut(images)
+    window: Window = WHOLE
 
 
 FACE = View(128, Window(8, 8, 48))  # as much as the recogniser sees
 QUARTERS = [View(256, Window(top, left, HALF)) for top, left in ((0, 0), (HALF, HALF), (0, HALF), (HALF, 0))]
+DIAGONALS = tuple(QUARTERS[:2]), tuple(QUARTERS[2:])
 FREE = 200  # of W's axes may move, in each slot
 SOFTEST = 1.0  # of the mean curvature is added to every curvature, so that no direction is taken for flat
 MOMENTUM = 0.7  # of Adam; 0.9 is too slow to turn in twenty steps
@@ -67,7 +67,7 @@ class Recipe:
         (64, 1.0),
     )  # exit, and its share of the steps that see the whole
     close: float = (
-        0.6  # share of all steps, the last ones, that see the face at 128 px or a quarter at 256 px
+        0.6  # share of all steps, the last ones, that see the face at 128 px or two quarters at 256 px
     )
     rate: float = 0.5
     background: float = 1.0  # what it weighs, beside the person's 1, where masks are given
@@ -131,12 +131,13 @@ def _descend(wplus: Floats, target: "_Target", steps: int, recipe: Recipe) -> Fl
     begin = torch.from_numpy(wplus)
     moved = torch.zeros(len(wplus), SLOTS, 1, FREE, requires_grad=True)
     optimizer = torch.optim.Adam([moved], lr=recipe.rate, betas=(MOMENTUM, 0.99))
-    for step, view in enumerate(_views(steps, recipe)):
+    for step, views in enumerate(_views(steps, recipe)):
         warm_up = min(1.0, (step + 1) / 3)
         optimizer.param_groups[0]["lr"] = recipe.rate * warm_up * _fall(step / steps)
-        loss = target.loss(begin + (moved @ _axes())[:, :, 0], view)
         optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        for view in views:
+            loss = target.loss(begin + (moved @ _axes())[:, :, 0], view) / len(views)
+            loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
     found: Floats = (begin + (moved @ _axes())[:, :, 0]).detach().numpy()
     return found
@@ -156,11 +157,11 @@ def _fall(done: float) -> float:
     return 0.5 * (1 + math.cos(math.pi * done)) * 0.9 + 0.1
 
 
-def _views(steps: int, recipe: Recipe) -> Iterator[View]:
-    """What each step looks at: the whole, then by turns the face and a quarter of the picture."""
+def _views(steps: int, recipe: Recipe) -> Iterator[tuple[View, ...]]:
+    """What each step looks at: the whole, then by turns the face and two quarters of the picture."""
     close = round(steps * recipe.close)
-    yield from (View(size) for size in _exits(steps - close, recipe))
-    turns = cycle(view for quarter in QUARTERS for view in (FACE, quarter))
+    yield from ((View(size),) for size in _exits(steps - close, recipe))
+    turns = cycle(views for quarters in DIAGONALS for views in ((FACE,), quarters))
     yield from islice(turns, close)
 
 
@@ -187,11 +188,11 @@ class _Target:
     def at(self, view: View) -> tuple[Tensor, Tensor, list[Tensor]]:
         """Photos in [-1, 1], their weights, and what they look like."""
         if view not in self.seen:
-            photos = view.cut(_resized(self.crops, view.size)) / 127.5 - 1
+            photos = view.window.cut(_resized(self.crops, view.size)) / 127.5 - 1
             weights = torch.ones_like(photos[:, :1])
             if self.masks is not None:
                 floor = self.recipe.background
-                weights = floor + (1 - floor) * view.cut(_resized(self.masks[..., None], view.size))
+                weights = floor + (1 - floor) * view.window.cut(_resized(self.masks[..., None], view.size))
             with torch.no_grad():
                 self.seen[view] = photos, weights, self.look.taps(enlarged(photos))
         return self.seen[view]
@@ -224,13 +225,12 @@ def draw(wplus: Tensor, view: View) -> Tensor:
 
 
 def who(images: Tensor, view: View) -> Tensor:
-    """MobileFaceNet's embeddings of what a view shows of FFHQ crops, in [-1, 1]."""
+    """What two recognisers say of what a view shows of FFHQ crops in [-1, 1], as one vector of length 1."""
     rows, columns = (torch.from_numpy(matrix) for matrix in arcface_matrices(view.size))
-    if view.window is not None:
-        top, left, side = (view.size // CELLS * cells for cells in astuple(view.window))
-        rows, columns = rows[:, top : top + side], columns[:, left : left + side]
-    embeddings: Tensor = face_recognizer()(rows @ ((images + 1) / 2) @ columns.T)
-    return embeddings
+    part = view.window.part(view.size)
+    rows, columns = rows[:, part.top : part.bottom], columns[:, part.left : part.right]
+    crops = rows @ ((images + 1) / 2) @ columns.T
+    return torch.cat([network(crops) for network in (face_recognizer(), second_recognizer())], 1) / 2**0.5
 
 
 def _resized(images: NDArray[np.uint8] | NDArray[np.float32], size: int) -> Tensor:
