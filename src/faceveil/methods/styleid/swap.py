@@ -16,7 +16,7 @@ from faceveil.faces.regions import OVAL, Mask
 from faceveil.faces.sharpness import detail, no_sharper
 from faceveil.methods.styleid.blend import Pictured, put_in, with_hair_of
 from faceveil.methods.styleid.check import embeddings, margins
-from faceveil.methods.styleid.control import control
+from faceveil.methods.styleid.control import another, control
 from faceveil.methods.styleid.fit import fitted_mesh, looking, warp, with_forehead
 from faceveil.methods.styleid.harmony import harmonised
 from faceveil.methods.styleid.light import Weights, relit
@@ -37,6 +37,7 @@ SUITABLE, FURTHEST = ((100, 15.0), (200, 40.0)), 8
 CORRECTION = 0.8  # of what the sketch is off; directions are not quite independent
 # Whitened units away from the source, and more with each further try: far squeezes eyes.
 PUSH, PUSH_MORE = 3.0, 0.7
+ASIDE, SEED = 8.0, 5  # whitened units in a random direction, which each target keeps
 # How much of each trait's difference is moved. Mouth width and eye opening are as much shape as expression, and
 # taken over whole they bring a person's AUC up by 0.07 to 0.1.
 SHARE = np.array([1.0, 1.0, 1.0, 0.3, 0.7, 0.3, 1.0, 1.0, 1.0] + [1.0] * 5)
@@ -142,7 +143,7 @@ def sketch(source: Source, target: int, push: float = PUSH) -> Sketch:
     """A first look at a target in the source's pose, expression and age; made once."""
     if (target, push) not in source.sketches:
         wplus = as_wplus(pool().w[target][None])[0]
-        wplus = control().pushed(wplus, source.embeddings, push)
+        wplus = another(wplus, _identity_step(source, target, push))
         change = SHARE * (source.person.traits - pool().traits(target))
         wplus = control().moved(wplus, change, FIRST)
         small = generator().render(wplus[None], SKETCH)[0]
@@ -154,6 +155,12 @@ def sketch(source: Source, target: int, push: float = PUSH) -> Sketch:
         cost = _cost(source, seen, embeddings(crop, face, list(source.embeddings)))
         source.sketches[target, push] = Sketch(wplus, crop, with_forehead(face.mesh), shown, cost)
     return source.sketches[target, push]
+
+
+def _identity_step(source: Source, target: int, push: float) -> Vector:
+    """Away from the source, and aside, each target its own way: generated faces resemble each other."""
+    aside = control().at_random(source.embeddings, np.random.default_rng([SEED, target]))
+    return push * control().away_from(source.embeddings) + ASIDE * aside
 
 
 def moved_render(source: Source, target: int, push: float = PUSH) -> Image:
