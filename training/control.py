@@ -113,12 +113,13 @@ def moves(slopes: np.ndarray) -> np.ndarray:
 def away() -> tuple[np.ndarray, np.ndarray]:
     """For each recogniser the slopes of its embedding on W's coordinates, and its mean, over the pool of targets.
 
-    What leads away from a man leads to women and children first, so the part of the slopes that changes age,
-    gender, origin or another trait is taken out.
+    What leads away from a man leads to women and children first, or to a beard and glasses, so the part of the slopes
+    that changes age, gender, origin or anything else that was measured is taken out.
     """
     faces = pool()
     x = w_space().whiten(faces.w, control.COORDINATES)
-    y = np.column_stack([_outcomes(vars(faces), faces.origin), faces.expression])
+    known = _outcomes(vars(faces), faces.origin)
+    y = np.column_stack([known, faces.expression, faces.shade, _odds(faces.labels[:, len(ORIGINS) :])])
     kept = np.linalg.qr(ridge(x, (y - y.mean(0)) / y.std(0)))[0]
     slopes = [ridge(x, vectors) for vectors in faces.embeddings.values()]
     means = np.stack([vectors.mean(axis=0) for vectors in faces.embeddings.values()])

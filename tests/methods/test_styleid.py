@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 
 from faceveil.errors import ProtectionError, UsageError
 from faceveil.faces import Face, find_faces, pose, with_mesh
+from faceveil.faces.attributes import attributes
 from faceveil.faces.gaze import gaze
 from faceveil.faces.regions import OVAL
 from faceveil.methods import method
 from faceveil.methods.styleid import method as flow
 from faceveil.methods.styleid.blend import Pictured, head_mask, head_window, multiband, put_in, with_hair_of
 from faceveil.methods.styleid.check import embeddings
-from faceveil.methods.styleid.control import control
+from faceveil.methods.styleid.control import another, control
 from faceveil.methods.styleid.fit import fitted_mesh, looking, warp, with_forehead
 from faceveil.methods.styleid.harmony import FEATURES, harmonised
 from faceveil.methods.styleid.layers import read_table, search
@@ -24,7 +25,7 @@ from faceveil.methods.styleid.light import relit
 from faceveil.methods.styleid.looks import TRAITS, face_in_crop, looks
 from faceveil.methods.styleid.mask import REGIONS, from_on, part_of
 from faceveil.methods.styleid.score import attribute_distance, ia_scores, identity_distance
-from faceveil.methods.styleid.swap import choose, generator, look_at, sketch
+from faceveil.methods.styleid.swap import ASIDE, choose, generator, look_at, sketch
 from faceveil.methods.styleid.tables import write_table
 from faceveil.methods.styleid.targets import Person, pool
 from faceveil.models.generator import as_wplus
@@ -166,10 +167,24 @@ def test_a_push_leads_away_from_the_person():
     person = {judge: pool().embeddings[judge][7]}
     distances = []
     for step in (0.0, 5.0):
-        crop = generator().render(control().pushed(code, person, step)[None], 128)[0]
+        moved = another(code, step * control().away_from(person))
+        crop = generator().render(moved[None], 128)[0]
         seen = embeddings(crop, face_in_crop(crop), [judge])[judge]
         distances.append(float(recognizer(judge).distance(seen, person[judge])))
     assert distances[0] < 0.1 < distances[1]
+
+
+def test_a_random_step_makes_somebody_else_of_the_same_gender_and_another_one_each_time():
+    judge = "mobilefacenet.facesdk"
+    code, seen = as_wplus(pool().w[7:8])[0], []
+    for seed in range(3):
+        step = ASIDE * control().at_random([judge], np.random.default_rng(seed))
+        crop = generator().render(another(code, step)[None], 128)[0]
+        face = face_in_crop(crop)
+        assert (attributes(crop, face).female > 0.5) == (pool().female[7] > 0.5)
+        seen.append(embeddings(crop, face, [judge])[judge])
+    apart = recognizer(judge).distance(np.stack([pool().embeddings[judge][7], *seen[:2]]), np.stack(seen))
+    assert (apart > 0.1).all()
 
 
 def test_the_outline_becomes_the_sources_and_the_proportions_do_not():

@@ -21,6 +21,7 @@ CHEEK, JAW = 0.55, 0.85  # of the way from forehead to chin: where the one goes 
 SPILL = 4  # px by which the mask is wider than the new head
 MOST_SHIFT = np.array([25.0, 12.0, 12.0], np.float32)  # by which hair is recoloured, in Lab
 LEVELS = 4  # of the pyramid: colours meet over some 2 ** LEVELS px
+UNLIKE_SKIN = 0.2  # from which a pixel may be hair
 LEAST_HAIR = 0.004  # of the crop: less does not tell its colour
 Weights = NDArray[np.float32]
 
@@ -120,7 +121,16 @@ def _hair(one: Pictured) -> Weights:
     centre = outline.mean(axis=0)
     cv2.fillPoly(inner, [np.rint(centre + 0.97 * (outline - centre)).astype(np.int32)], 1)
     upper = 1 - _ramp((_depth(one.mesh, side) - 0.45) / 0.2)
-    return np.asarray((1 - skin_likeness(one.crop, one.mesh)) * one.person * upper * (inner == 0), np.float32)
+    other = (1 - skin_likeness(one.crop, one.mesh)) * one.person
+    return np.asarray(other * _rooted(other, one.person) * upper * (inner == 0), np.float32)
+
+
+def _rooted(hair: Weights, person: Weights) -> NDArray[np.bool_]:
+    """What is joined to the head's rim. A bald head's shine has not the colour of skin either, but lies amid it."""
+    _, labels = cv2.connectedComponents((hair > UNLIKE_SKIN).astype(np.uint8))
+    rim = cv2.dilate((person < 0.5).astype(np.uint8), np.ones((2 * SPILL + 1, 2 * SPILL + 1), np.uint8)) > 0
+    rim[[0, -1]] = rim[:, [0, -1]] = True
+    return np.asarray(np.isin(labels, np.unique(labels[rim & (labels > 0)])))
 
 
 def _lab(crop: Image) -> Weights:

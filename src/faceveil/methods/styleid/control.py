@@ -7,7 +7,7 @@ first order, nothing else that was measured. Principal coordinates as in GANSpac
 A second regression, of recognisers' embeddings on the same coordinates, tells which way leads away from a person.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -39,17 +39,31 @@ class Control:
         steps = np.clip(change / self.deviation, -furthest, furthest)
         return np.asarray(wplus + np.tensordot(steps.astype(np.float32), self.moves, 1), np.float32)
 
-    def pushed(self, wplus: Floats, embeddings: Mapping[str, Floats], step: float) -> Floats:
-        """W+ (23 × 512) moved away from one person's embeddings, by `step` whitened units in the identity slots."""
-        away = np.zeros(COORDINATES, np.float32)
-        for name, embedding in embeddings.items():
-            slopes, mean = self.identity[name]
-            towards = slopes @ (embedding - mean)
-            away -= towards / max(float(np.linalg.norm(towards)), 1e-9)
-        away *= step / max(float(np.linalg.norm(away)), 1e-9)
-        space, out = w_space(), wplus.copy()
-        out[IDENTITY_SLOTS] += (away * space.spread[:COORDINATES]) @ space.axes[:COORDINATES]
-        return out
+    def away_from(self, embeddings: Mapping[str, Floats]) -> Floats:
+        """The direction of W's coordinates that leads away from one person, a unit long."""
+        ways = [
+            -self._towards(name, embedding - self.identity[name][1]) for name, embedding in embeddings.items()
+        ]
+        return _unit(np.sum(ways, axis=0)) if ways else np.zeros(COORDINATES, np.float32)
+
+    def at_random(self, names: Iterable[str], rng: np.random.Generator) -> Floats:
+        """A direction in which these recognisers see a face become somebody else, a unit long."""
+        ways = [self._towards(name, rng.standard_normal(self.identity[name][1].size)) for name in names]
+        return _unit(np.sum(ways, axis=0)) if ways else np.zeros(COORDINATES, np.float32)
+
+    def _towards(self, name: str, difference: NDArray[np.floating]) -> Floats:
+        return _unit(self.identity[name][0] @ difference.astype(np.float32))
+
+
+def another(wplus: Floats, step: Floats) -> Floats:
+    """W+ (23 × 512) with its identity slots moved by a step in W's whitened coordinates."""
+    space, out = w_space(), wplus.copy()
+    out[IDENTITY_SLOTS] += (step * space.spread[:COORDINATES]) @ space.axes[:COORDINATES]
+    return out
+
+
+def _unit(vector: Floats) -> Floats:
+    return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-9), np.float32)
 
 
 @cache

@@ -16,12 +16,12 @@ from faceveil.faces.regions import OVAL, Mask
 from faceveil.faces.sharpness import detail, no_sharper
 from faceveil.methods.styleid.blend import Pictured, put_in, with_hair_of
 from faceveil.methods.styleid.check import embeddings, margins
-from faceveil.methods.styleid.control import control
+from faceveil.methods.styleid.control import another, control
 from faceveil.methods.styleid.fit import fitted_mesh, looking, warp, with_forehead
 from faceveil.methods.styleid.harmony import harmonised
 from faceveil.methods.styleid.light import Weights, relit
 from faceveil.methods.styleid.looks import GAZE_X, GAZE_Y, face_in_crop, looks, lower_face_shade, traits
-from faceveil.methods.styleid.targets import Person, labels, pool
+from faceveil.methods.styleid.targets import ORIGINS, Person, labels, pool
 from faceveil.models.generator import Generator, as_wplus
 from faceveil.models.mobilefacenet import CARD as ATTRNET_READS
 from faceveil.models.mobilestylegan import SIZES
@@ -37,14 +37,16 @@ SUITABLE, FURTHEST = ((100, 15.0), (200, 40.0)), 8
 CORRECTION = 0.8  # of what the sketch is off; directions are not quite independent
 # Whitened units away from the source, and more with each further try: far squeezes eyes.
 PUSH, PUSH_MORE = 3.0, 0.7
+ASIDE, SEED = 5.0, 5  # whitened units in a random direction, which each target keeps
 # How much of each trait's difference is moved. Mouth width and eye opening are as much shape as expression, and
 # taken over whole they bring a person's AUC up by 0.07 to 0.1.
 SHARE = np.array([1.0, 1.0, 1.0, 0.3, 0.7, 0.3, 1.0, 1.0, 1.0] + [1.0] * 5)
 # How far each trait may be moved at first and after the sketch, in deviations: age and moods read too coarsely.
 FIRST = np.array([2.0] * 8 + [1.0] * 6)
-SECOND = np.array([1.0] * 8 + [0.4] + [0.5] * 5)
+SECOND = np.array([1.0] * 8 + [0.6] + [0.5] * 5)
 # What one unit of a sketch's cost is: thresholds that are missing to WANTED, years; and what another class costs.
-WANTED, MARGIN_UNIT, YEARS_UNIT, OTHER_EXPRESSION, OTHER_GENDER = 1.4, 0.1, 6.0, 3.0, 6.0
+WANTED, MARGIN_UNIT, YEARS_UNIT = 1.4, 0.1, 4.0
+OTHER_EXPRESSION, OTHER_ORIGIN, OTHER_GENDER = 3.0, 4.0, 6.0
 LARGEST = 1024
 MOST_GAZE = 0.15  # eye widths by which irises are moved at most
 CARDS = (
@@ -142,7 +144,7 @@ def sketch(source: Source, target: int, push: float = PUSH) -> Sketch:
     """A first look at a target in the source's pose, expression and age; made once."""
     if (target, push) not in source.sketches:
         wplus = as_wplus(pool().w[target][None])[0]
-        wplus = control().pushed(wplus, source.embeddings, push)
+        wplus = another(wplus, _identity_step(source, target, push))
         change = SHARE * (source.person.traits - pool().traits(target))
         wplus = control().moved(wplus, change, FIRST)
         small = generator().render(wplus[None], SKETCH)[0]
@@ -151,9 +153,15 @@ def sketch(source: Source, target: int, push: float = PUSH) -> Sketch:
         assert face.mesh is not None
         seen = attributes(crop, face)
         shown = traits(looks(crop, face), seen.age, seen.expression)
-        cost = _cost(source, seen, embeddings(crop, face, list(source.embeddings)))
+        cost = _cost(source, seen, labels(crop), embeddings(crop, face, list(source.embeddings)))
         source.sketches[target, push] = Sketch(wplus, crop, with_forehead(face.mesh), shown, cost)
     return source.sketches[target, push]
+
+
+def _identity_step(source: Source, target: int, push: float) -> Vector:
+    """Away from the source, and aside, each target its own way: generated faces resemble each other."""
+    aside = control().at_random(source.embeddings, np.random.default_rng([SEED, target]))
+    return push * control().away_from(source.embeddings) + ASIDE * aside
 
 
 def moved_render(source: Source, target: int, push: float = PUSH) -> Image:
@@ -165,13 +173,14 @@ def moved_render(source: Source, target: int, push: float = PUSH) -> Image:
     return np.asarray(generator().render(wplus[None], source.alignment.size)[0])
 
 
-def _cost(source: Source, seen: Attributes, vectors: dict[str, Vector]) -> float:
-    """Near to the source, of another age, expression or gender."""
-    person = source.person
+def _cost(source: Source, seen: Attributes, shown: Vector, vectors: dict[str, Vector]) -> float:
+    """Near to the source, of another age, expression, origin or gender."""
+    person, origin = source.person, int(source.person.labels[: len(ORIGINS)].argmax())
     missing = [max(0.0, WANTED - margin) for margin in margins(source.embeddings, vectors).values()]
     cost = float(np.mean(missing)) / MARGIN_UNIT if missing else 0.0
     cost += abs(seen.age - person.age) / YEARS_UNIT
     cost += OTHER_EXPRESSION * (1 - float(seen.expression[person.expression.argmax()]))
+    cost += OTHER_ORIGIN * (1 - float(shown[origin]))
     return cost + OTHER_GENDER * ((seen.female > 0.5) != (person.female > 0.5))
 
 
