@@ -34,6 +34,7 @@ from faceveil.faces.crops import face_set
 from faceveil.grouping import group
 from faceveil.methods import method
 from faceveil.methods.anonfaces import AnonFaces
+from faceveil.methods.likeness import LOOKS, beside
 from faceveil.methods.sets import draw_means
 from faceveil.methods.strangers import likest, margins_of_pool
 from faceveil.methods.styleid.targets import pool
@@ -265,11 +266,13 @@ def chance(options: argparse.Namespace) -> list[dict[str, object]]:
     for k in options.k:
         chosen = AnonFaces(**settings("anonfaces", k, options.judge))
         known = {name: EmbeddingSpace(name).encode(lfw.first) for name in chosen.recognizers}
-        partition = group(EmbeddingSpace(chosen.recognizer).encode(lfw.first), k, chosen.grouper, seed=0)
+        looks = LOOKS.encode(lfw.first)
+        by = beside(EmbeddingSpace(chosen.recognizer).encode(lfw.first), looks, chosen.looks)
+        partition = group(by, k, chosen.grouper, seed=0)
         taken, matched = [], []
         for members in partition.groups:
             margins = margins_of_pool({name: all_[members] for name, all_ in known.items()})
-            like = likest(lfw.first.take(members), margins)
+            like = likest(looks[members], margins)
             for who in lfw.first.subjects[members]:
                 taken.append(np.mean(nearest[like] == who))
                 matched.append(np.mean(far[like][:, names == who] < judge.network.threshold))

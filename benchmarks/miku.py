@@ -29,7 +29,7 @@ from faceveil.faces.attributes import attribute_names
 from faceveil.faces.crops import face_set
 from faceveil.grouping import Partition, group
 from faceveil.methods.miku import GROUP_SIDE, N_S, PAPERS_LABELS
-from faceveil.methods.sets import no_crops
+from faceveil.methods.sets import draw, no_crops, usual_detail
 from faceveil.models.mobilenetv2 import features
 from faceveil.photos import Photo, write_photo
 from faceveil.spaces import SynthesisSpace, space
@@ -143,7 +143,7 @@ def drawing(
         for name, by in groups.items():
             for k in options.k:
                 partition = split(by, k)
-                crops = means(there, vectors, partition)
+                crops = means(there, faces, vectors, partition)
                 if synthesis == "latent":
                     crops = masked.decode(masked.encode(face_set(crops)))
                 after = looks(crops)[partition.labels]
@@ -165,9 +165,11 @@ def drawing(
     return rows
 
 
-def means(there: SynthesisSpace, vectors: np.ndarray, partition: Partition) -> np.ndarray:
+def means(there: SynthesisSpace, faces: FaceSet, vectors: np.ndarray, partition: Partition) -> np.ndarray:
     """One picture for each group, as the method draws it."""
-    made = [there.decode(vectors[rows].mean(axis=0, keepdims=True))[0] for rows in partition.groups]
+    made = [
+        draw(there, vectors[rows].mean(axis=0), usual_detail(faces.take(rows))) for rows in partition.groups
+    ]
     return np.array(made, np.uint8) if made else no_crops()
 
 
