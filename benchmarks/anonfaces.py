@@ -6,7 +6,8 @@ Data is looked for in FACEVEIL_DATA or ../shared/data. The judge (--judge) takes
 the loop; dlib by default, since the encoder reads MobileFaceNet.
 
 loss       information loss (definition 3.2) of group means by embedding × grouper × k, in the judge's embedding, and
-           how many groups are of one gender (as a classifier sees it); on LFW or FFHQ
+           how many groups are of one gender and how far ages are from their group's mean (as classifiers see them);
+           on LFW or FFHQ
 synthesis  the same for the face that is drawn, by synthesis space, groups alike (MobileNet's, `best`); and the
            Fréchet distance of MobileNetV2's features to the originals, for naturalness
 rank1      Table 1, on LFW: 50 people per run, their faces replaced, the gallery one other photo of each and one
@@ -15,7 +16,7 @@ rank1      Table 1, on LFW: 50 people per run, their faces replaced, the gallery
 loop       the same people with and without the risk loop: groups with u = 0, the loop's price in information loss,
            and who gets a face of their own gender and age, as classifiers see them
 chance     how often the strangers themselves, who share only gender, age and origin with a group, are taken for its
-           people: all 24 from whom they are drawn, for HELD_OUT people of LFW of whom no other part makes use
+           people: all from whom they are drawn, for HELD_OUT people of LFW of whom no other part makes use
 """
 
 import argparse
@@ -30,6 +31,7 @@ from benchmarks.aligned import data_folder, faces_of
 from faceveil.evaluation.fidelity import frechet
 from faceveil.evaluation.intervals import share_by_person
 from faceveil.faces import FaceSet
+from faceveil.faces.attributes import OLDEST
 from faceveil.faces.crops import face_set
 from faceveil.grouping import group
 from faceveil.methods import method
@@ -116,20 +118,24 @@ def faces_to_group(options: argparse.Namespace) -> FaceSet:
 def loss(options: argparse.Namespace) -> list[dict[str, object]]:
     faces = faces_to_group(options)
     judge = EmbeddingSpace(options.judge).encode(faces)
-    female = space("attribute", names=["gender"]).encode(faces)[:, 0] > 0.5
+    age, gender = space("attribute", names=["age", "gender"]).encode(faces).T
+    female, years, looks = gender > 0.5, age * OLDEST, LOOKS.encode(faces)
     spaces = {name: EmbeddingSpace(name) for name in RECOGNIZERS}
     spaces |= {"eigen": space("eigen"), "latent": space("latent"), "attribute": space("attribute")}
+    every = {name: where.fit(faces).encode(faces) for name, where in spaces.items()}
+    every |= {f"{name} and looks": beside(every[name], looks, AnonFaces.looks) for name in (A, B)}
     rows = []
-    for name, where in spaces.items():
-        vectors = where.fit(faces).encode(faces)
+    for name, vectors in every.items():
         for grouper in GROUPERS if name in (A, B) else ("best",):
             for k in options.k:
                 partition = group(vectors, k, grouper, seed=0)
                 alike = np.mean([len(np.unique(female[members])) == 1 for members in partition.groups])
+                apart = [np.abs(years[members] - years[members].mean()) for members in partition.groups]
                 rows.append(
                     {
                         "set": options.set, "faces": len(faces), "space": name, "grouper": grouper, "k": k,
                         "loss_in_judge": partition.information_loss(judge), "one_gender": float(alike),
+                        "years_apart": float(np.concatenate(apart).mean()),
                     }
                 )  # fmt: skip
                 print(rows[-1], flush=True)
