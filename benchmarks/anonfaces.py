@@ -16,7 +16,8 @@ rank1      Table 1, on LFW: 50 people per run, their faces replaced, the gallery
 loop       the same people with and without the risk loop: groups with u = 0, the loop's price in information loss,
            and who gets a face of their own gender and age, as classifiers see them
 chance     how often the strangers themselves, who share only gender, age and origin with a group, are taken for its
-           people: all from whom they are drawn, for HELD_OUT people of LFW of whom no other part makes use
+           people: all from whom they are drawn, for HELD_OUT people of LFW of whom no other part makes use; and
+           how many of them wear glasses or a beard and are of the origin that most of the group have
 """
 
 import argparse
@@ -36,10 +37,10 @@ from faceveil.faces.crops import face_set
 from faceveil.grouping import group
 from faceveil.methods import method
 from faceveil.methods.anonfaces import AnonFaces
-from faceveil.methods.likeness import LOOKS, beside
+from faceveil.methods.likeness import LOOKS, WORN, beside
 from faceveil.methods.sets import draw_means
 from faceveil.methods.strangers import likest, margins_of_pool
-from faceveil.methods.styleid.targets import pool
+from faceveil.methods.styleid.targets import LABELS, ORIGINS, pool
 from faceveil.models.mobilenetv2 import features
 from faceveil.models.recognizers import RECOGNIZERS
 from faceveil.spaces import space
@@ -275,10 +276,11 @@ def chance(options: argparse.Namespace) -> list[dict[str, object]]:
         looks = LOOKS.encode(lfw.first)
         by = beside(EmbeddingSpace(chosen.recognizer).encode(lfw.first), looks, chosen.looks)
         partition = group(by, k, chosen.grouper, seed=0)
-        taken, matched = [], []
+        taken, matched, alike = [], [], []
         for members in partition.groups:
             margins = margins_of_pool({name: all_[members] for name, all_ in known.items()})
             like = likest(looks[members], margins)
+            alike.append(likeness(made_up.labels[like], looks[members]))
             for who in lfw.first.subjects[members]:
                 taken.append(np.mean(nearest[like] == who))
                 matched.append(np.mean(far[like][:, names == who] < judge.network.threshold))
@@ -286,10 +288,19 @@ def chance(options: argparse.Namespace) -> list[dict[str, object]]:
             {
                 "k": k, "judge": options.judge, "people": len(lfw.first), "gallery": len(gallery),
                 "rank1": float(np.mean(taken)), "matched": float(np.mean(matched)),
+                **{name: float(np.mean([one[name] for one in alike])) for name in alike[0]},
             }
         )  # fmt: skip
         print(rows[-1], flush=True)
     return rows
+
+
+def likeness(labels: np.ndarray, looks: np.ndarray) -> dict[str, float]:
+    """Shares of strangers (rows of the pool's labels) with glasses, a beard and the origin that most members have."""
+    seen = {name: labels[:, LABELS.index(name)] for name in (*ORIGINS, *WORN)}
+    origin = looks.mean(axis=0)[[LOOKS.names.index(name) for name in ORIGINS]].argmax()
+    same = np.array([seen[name] for name in ORIGINS]).argmax(axis=0) == origin
+    return {name: float((seen[name] > 0.5).mean()) for name in WORN} | {"own_origin": float(same.mean())}
 
 
 PARTS = {"loss": loss, "synthesis": synthesis, "rank1": rank1, "loop": loop, "chance": chance}
