@@ -287,7 +287,7 @@ def test_a_photo_that_could_not_be_checked_is_known_before_groups_are_formed(
     crowd, tmp_path, monkeypatch, photos
 ):
     """So nobody else loses the k-th person to it."""
-    surveyed = iter(sorted(path.name for path in crowd.iterdir()))
+    surveyed = iter(sorted(path.name for path in crowd.rglob("*") if path.is_file()))
 
     def unseen(places, size_wh):
         name = next(surveyed)
