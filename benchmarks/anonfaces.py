@@ -6,7 +6,8 @@ Data is looked for in FACEVEIL_DATA or ../shared/data. The judge (--judge) takes
 the loop; dlib by default, since the encoder reads MobileFaceNet.
 
 loss       information loss (definition 3.2) of group means by embedding × grouper × k, in the judge's embedding, and
-           how many groups are of one gender (as a classifier sees it); on LFW or FFHQ
+           how many groups are of one gender and how far ages are from their group's mean (as classifiers see them);
+           on LFW or FFHQ
 synthesis  the same for the face that is drawn, by synthesis space, groups alike (MobileNet's, `best`); and the
            Fréchet distance of MobileNetV2's features to the originals, for naturalness
 rank1      Table 1, on LFW: 50 people per run, their faces replaced, the gallery one other photo of each and one
@@ -15,7 +16,8 @@ rank1      Table 1, on LFW: 50 people per run, their faces replaced, the gallery
 loop       the same people with and without the risk loop: groups with u = 0, the loop's price in information loss,
            and who gets a face of their own gender and age, as classifiers see them
 chance     how often the strangers themselves, who share only gender, age and origin with a group, are taken for its
-           people: all 24 from whom they are drawn, for HELD_OUT people of LFW of whom no other part makes use
+           people: all from whom they are drawn, for HELD_OUT people of LFW of whom no other part makes use; and
+           how many of them wear glasses or a beard and are of the origin that most of the group have
 """
 
 import argparse
@@ -30,13 +32,15 @@ from benchmarks.aligned import data_folder, faces_of
 from faceveil.evaluation.fidelity import frechet
 from faceveil.evaluation.intervals import share_by_person
 from faceveil.faces import FaceSet
+from faceveil.faces.attributes import OLDEST
 from faceveil.faces.crops import face_set
 from faceveil.grouping import group
 from faceveil.methods import method
 from faceveil.methods.anonfaces import AnonFaces
+from faceveil.methods.likeness import LOOKS, WORN, beside
 from faceveil.methods.sets import draw_means
 from faceveil.methods.strangers import likest, margins_of_pool
-from faceveil.methods.styleid.targets import pool
+from faceveil.methods.styleid.targets import LABELS, ORIGINS, pool
 from faceveil.models.mobilenetv2 import features
 from faceveil.models.recognizers import RECOGNIZERS
 from faceveil.spaces import space
@@ -115,20 +119,24 @@ def faces_to_group(options: argparse.Namespace) -> FaceSet:
 def loss(options: argparse.Namespace) -> list[dict[str, object]]:
     faces = faces_to_group(options)
     judge = EmbeddingSpace(options.judge).encode(faces)
-    female = space("attribute", names=["gender"]).encode(faces)[:, 0] > 0.5
+    age, gender = space("attribute", names=["age", "gender"]).encode(faces).T
+    female, years, looks = gender > 0.5, age * OLDEST, LOOKS.encode(faces)
     spaces = {name: EmbeddingSpace(name) for name in RECOGNIZERS}
     spaces |= {"eigen": space("eigen"), "latent": space("latent"), "attribute": space("attribute")}
+    every = {name: where.fit(faces).encode(faces) for name, where in spaces.items()}
+    every |= {f"{name} and looks": beside(every[name], looks, AnonFaces.looks) for name in (A, B)}
     rows = []
-    for name, where in spaces.items():
-        vectors = where.fit(faces).encode(faces)
+    for name, vectors in every.items():
         for grouper in GROUPERS if name in (A, B) else ("best",):
             for k in options.k:
                 partition = group(vectors, k, grouper, seed=0)
                 alike = np.mean([len(np.unique(female[members])) == 1 for members in partition.groups])
+                apart = [np.abs(years[members] - years[members].mean()) for members in partition.groups]
                 rows.append(
                     {
                         "set": options.set, "faces": len(faces), "space": name, "grouper": grouper, "k": k,
                         "loss_in_judge": partition.information_loss(judge), "one_gender": float(alike),
+                        "years_apart": float(np.concatenate(apart).mean()),
                     }
                 )  # fmt: skip
                 print(rows[-1], flush=True)
@@ -265,11 +273,14 @@ def chance(options: argparse.Namespace) -> list[dict[str, object]]:
     for k in options.k:
         chosen = AnonFaces(**settings("anonfaces", k, options.judge))
         known = {name: EmbeddingSpace(name).encode(lfw.first) for name in chosen.recognizers}
-        partition = group(EmbeddingSpace(chosen.recognizer).encode(lfw.first), k, chosen.grouper, seed=0)
-        taken, matched = [], []
+        looks = LOOKS.encode(lfw.first)
+        by = beside(EmbeddingSpace(chosen.recognizer).encode(lfw.first), looks, chosen.looks)
+        partition = group(by, k, chosen.grouper, seed=0)
+        taken, matched, alike = [], [], []
         for members in partition.groups:
             margins = margins_of_pool({name: all_[members] for name, all_ in known.items()})
-            like = likest(lfw.first.take(members), margins)
+            like = likest(looks[members], margins)
+            alike.append(likeness(made_up.labels[like], looks[members]))
             for who in lfw.first.subjects[members]:
                 taken.append(np.mean(nearest[like] == who))
                 matched.append(np.mean(far[like][:, names == who] < judge.network.threshold))
@@ -277,10 +288,19 @@ def chance(options: argparse.Namespace) -> list[dict[str, object]]:
             {
                 "k": k, "judge": options.judge, "people": len(lfw.first), "gallery": len(gallery),
                 "rank1": float(np.mean(taken)), "matched": float(np.mean(matched)),
+                **{name: float(np.mean([one[name] for one in alike])) for name in alike[0]},
             }
         )  # fmt: skip
         print(rows[-1], flush=True)
     return rows
+
+
+def likeness(labels: np.ndarray, looks: np.ndarray) -> dict[str, float]:
+    """Shares of strangers (rows of the pool's labels) with glasses, a beard and the origin that most members have."""
+    seen = {name: labels[:, LABELS.index(name)] for name in (*ORIGINS, *WORN)}
+    origin = looks.mean(axis=0)[[LOOKS.names.index(name) for name in ORIGINS]].argmax()
+    same = np.array([seen[name] for name in ORIGINS]).argmax(axis=0) == origin
+    return {name: float((seen[name] > 0.5).mean()) for name in WORN} | {"own_origin": float(same.mean())}
 
 
 PARTS = {"loss": loss, "synthesis": synthesis, "rank1": rank1, "loop": loop, "chance": chance}

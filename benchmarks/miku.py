@@ -9,7 +9,8 @@ labels   the paper's figures 7 to 9, on the photos of UTKFace that no network he
          gender and race; male; race, which is unused where the attribute map is told to leave ethnicity out
 frechet  its figure 10, on LFW (a photo of each of --people people) or FFHQ, since UTKFace is cut too tightly for the
          alignment: Fréchet distance of MobileNetV2's features (not the Inception FID) between the originals and
-         what is released in their place, both with a grey background, as the paper masks it
+         what is released in their place, both with a grey background, as the paper masks it; once as it is drawn, and
+         once as small and compressed as it would be in LFW's photos
 
 `random` is a G map that knows nothing of the faces.
 """
@@ -29,7 +30,7 @@ from faceveil.faces.attributes import attribute_names
 from faceveil.faces.crops import face_set
 from faceveil.grouping import Partition, group
 from faceveil.methods.miku import GROUP_SIDE, N_S, PAPERS_LABELS
-from faceveil.methods.sets import no_crops
+from faceveil.methods.sets import draw, no_crops, usual_detail
 from faceveil.models.mobilenetv2 import features
 from faceveil.photos import Photo, write_photo
 from faceveil.spaces import SynthesisSpace, space
@@ -39,6 +40,10 @@ RACES = 5
 G_MAPS = ("direct", "latent", "attribute", "random")
 FEWER = ("attribute, no ethnicity", "attribute, the paper's labels")
 SHOWN = 6  # people on the sheet
+IN_PHOTOS, JPEG_QUALITY = (
+    176,
+    75,
+)  # px of an aligned face in LFW's photos (median of 40), and about their compression
 
 
 def main() -> None:
@@ -48,6 +53,7 @@ def main() -> None:
     parser.add_argument("--set", default="lfw", choices=["lfw", "ffhq"])
     parser.add_argument("--k", nargs="*", type=int, default=[2, 4, 8, 16, 32, 64, 128])
     parser.add_argument("--draw", nargs="*", default=["direct", "latent"], help="S maps")
+    parser.add_argument("--group", nargs="*", default=G_MAPS, help="G maps for frechet")
     parser.add_argument("--cache", type=Path, help="keep the aligned faces in this folder")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--sheet", type=Path, help="write a picture of some people and what became of them")
@@ -76,7 +82,7 @@ def label_distance(options: argparse.Namespace) -> list[dict[str, object]]:
 def frechet_distance(options: argparse.Namespace) -> list[dict[str, object]]:
     faces = faces_of(files_of(options.set, options.people), options.cache, f"{options.set}-{options.people}")
     print(f"{options.set}: {len(faces)} faces", flush=True)
-    return drawing(faces, {name: vectors_of(name, faces) for name in G_MAPS}, options)
+    return drawing(faces, {name: vectors_of(name, faces) for name in options.group}, options)
 
 
 def files_of(name: str, count: int) -> list[Path]:
@@ -143,19 +149,17 @@ def drawing(
         for name, by in groups.items():
             for k in options.k:
                 partition = split(by, k)
-                crops = means(there, vectors, partition)
-                if synthesis == "latent":
-                    crops = masked.decode(masked.encode(face_set(crops)))
-                after = looks(crops)[partition.labels]
-                rows.append(
-                    {
-                        "group_map": name, "synthesis_map": synthesis, "k": k,
-                        "frechet_mobilenetv2": frechet(before, after),
-                    }
-                )  # fmt: skip
+                drawn = means(there, faces, vectors, partition)
+                row: dict[str, object] = {"group_map": name, "synthesis_map": synthesis, "k": k}
+                for figure, crops in (("", drawn), ("_in_photos", as_in_photos(drawn))):
+                    if synthesis == "latent":
+                        crops = masked.decode(masked.encode(face_set(crops)))
+                    after = looks(crops)[partition.labels]
+                    row[f"frechet_mobilenetv2{figure}"] = frechet(before, after)
+                rows.append(row)
                 print(rows[-1], flush=True)
                 if name == "attribute":
-                    shown.append(crops[partition.labels[:SHOWN]])
+                    shown.append(drawn[partition.labels[:SHOWN]])
     if options.sheet:
         rows_of = [
             np.hstack([cv2.resize(crop, (128, 128), interpolation=cv2.INTER_AREA) for crop in row])
@@ -165,10 +169,25 @@ def drawing(
     return rows
 
 
-def means(there: SynthesisSpace, vectors: np.ndarray, partition: Partition) -> np.ndarray:
+def means(there: SynthesisSpace, faces: FaceSet, vectors: np.ndarray, partition: Partition) -> np.ndarray:
     """One picture for each group, as the method draws it."""
-    made = [there.decode(vectors[rows].mean(axis=0, keepdims=True))[0] for rows in partition.groups]
+    made = [
+        draw(there, vectors[rows].mean(axis=0), usual_detail(faces.take(rows))) for rows in partition.groups
+    ]
     return np.array(made, np.uint8) if made else no_crops()
+
+
+def as_in_photos(crops: np.ndarray) -> np.ndarray:
+    """As small and as compressed as faces are in LFW's photos, and enlarged again as those were."""
+    return np.array([_through_jpeg(crop) for crop in crops], np.uint8)
+
+
+def _through_jpeg(crop: np.ndarray) -> np.ndarray:
+    small = cv2.resize(crop, (IN_PHOTOS, IN_PHOTOS), interpolation=cv2.INTER_AREA)
+    packed = cv2.imencode(".jpg", small, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])[1]
+    return cv2.resize(
+        cv2.imdecode(packed, cv2.IMREAD_COLOR), crop.shape[1::-1], interpolation=cv2.INTER_CUBIC
+    )
 
 
 def looks(crops: np.ndarray) -> np.ndarray:

@@ -2,14 +2,20 @@
 
 from dataclasses import replace
 
+import cv2
 import numpy as np
 import pytest
 
 from faceveil.errors import UsageError
 from faceveil.faces import FaceSet
+from faceveil.faces.replace import inner_mask
+from faceveil.faces.sharpness import detail
+from faceveil.grouping import group
 from faceveil.methods import METHODS, SetMethod, method
 from faceveil.methods.ksame import NEAR, PartialStart, under_threshold
+from faceveil.methods.likeness import LOOKS, beside
 from faceveil.methods.miku import CONFERENCE
+from faceveil.methods.sets import draw, usual_detail
 from faceveil.privacy.criteria import KAnonymity
 from faceveil.spaces import space
 from faceveil.spaces.embedding import EmbeddingSpace
@@ -160,7 +166,8 @@ def test_mikus_conference_form_halves_the_latents_at_the_widest_dimension(made_u
     widest = np.argmax(codes.max(axis=0) - codes.min(axis=0))
     lower = np.argsort(codes[:, widest])[:6]
     assert len(np.unique(release.groups[lower])) == 1 and len(release.crops) == 2
-    drawn = space("latent").decode(codes[lower].mean(axis=0, keepdims=True))[0]
+    members = made_up_people.take(lower)
+    drawn = draw(space("latent"), codes[lower].mean(axis=0), usual_detail(members))
     assert np.abs(drawn.astype(int) - release.crops[release.groups[lower[0]]]).max() <= 1
 
 
@@ -176,6 +183,7 @@ def test_mikus_conference_form_halves_the_latents_at_the_widest_dimension(made_u
         ("anonfaces", {"recognizers": ("nobody",)}),
         ("anonfaces", {"delta": 1.0}),
         ("anonfaces", {"beta": 0.0}),
+        ("anonfaces", {"looks": -1.0}),
         ("k-same-m", {"grouper": "luck"}),
         ("k-same-m", {"budget": 3}),
     ],
@@ -290,7 +298,7 @@ def test_a_group_at_risk_moves_towards_strangers_of_its_gender_and_age(made_up_p
     for rows in (np.argsort(female)[:3], np.argsort(female)[-3:]):
         members = made_up_people.take(rows)
         code = space("latent").encode(members).mean(axis=0)
-        codes = strangers_like(members, clear, code, 4, np.random.default_rng(0))
+        codes = strangers_like(LOOKS.encode(members), clear, code, 4, np.random.default_rng(0))
         seen = looks.encode(face_set(space("latent").decode(codes)))
         assert ((seen[:, 0] > 0.5) == (female[rows].mean() > 0.5)).all()
         assert np.abs(seen[:, 1].mean() - age[rows].mean()) < 0.15  # of 100 years
@@ -306,7 +314,50 @@ def test_nobody_whom_a_recogniser_takes_for_a_member_is_proposed(made_up_people)
     of_gender = np.flatnonzero(pool().female > 0.9 if female else pool().female < 0.1)
     margins = np.full(len(pool()), CLEAR - 0.1, np.float32)
     margins[of_gender[:LIKEST]] = CLEAR + 0.1
-    codes = strangers_like(few, margins, space("latent").encode(few)[0], 8, np.random.default_rng(0))
+    code = space("latent").encode(few)[0]
+    codes = strangers_like(LOOKS.encode(few), margins, code, 8, np.random.default_rng(0))
     allowed = as_wplus(pool().w[of_gender[:LIKEST]]).reshape(LIKEST, 23, 512)[:, 0]
     firsts = codes.reshape(8, 23, 512)[:, 0]
     assert all(np.isclose(one, allowed).all(axis=1).any() for one in firsts)
+
+
+@pytest.mark.parametrize("worn", ["glasses", "facial hair"])
+def test_strangers_wear_glasses_and_beards_where_the_members_do(worn):
+    from faceveil.methods.strangers import likest
+    from faceveil.methods.styleid.targets import LABELS, pool
+
+    looks = np.zeros((4, len(LOOKS.names)), np.float32)  # men
+    looks[:, [LOOKS.names.index("age"), LOOKS.names.index("ethnicity White")]] = 0.4, 1.0
+    clear = np.full(len(pool()), np.inf, np.float32)
+    have = pool().labels[:, LABELS.index(worn)] > 0.5
+    assert not have[likest(looks, clear)].any()
+    looks[:, LOOKS.names.index(worn)] = 1.0
+    assert have[likest(looks, clear)].all()
+
+
+def test_people_who_look_alike_are_grouped_and_a_weight_of_0_leaves_that_to_the_recogniser():
+    rng = np.random.default_rng(0)
+    known, looks = rng.normal(size=(40, 128)), np.zeros((40, len(LOOKS.names)))
+    female = rng.permutation(np.arange(40) < 20)
+    looks[:, [LOOKS.names.index("gender"), LOOKS.names.index("female")]] = female[:, None]
+
+    def mixed(weight):
+        groups = group(beside(known, looks, weight), 4, "best", seed=0).groups
+        return sum(len(set(female[rows])) == 2 for rows in groups)
+
+    assert mixed(1.0) == 0 < mixed(0.0)
+    assert beside(known, looks, 0.0) is known
+
+
+def test_a_group_s_face_is_no_sharper_than_its_members_usually_are(made_up_people):
+    blurred = np.array([cv2.GaussianBlur(crop, (0, 0), 2.5) for crop in made_up_people.crops[:4]])
+    few = replace(made_up_people.take(np.arange(4)), crops=blurred)
+    release = run("miku", few, k=4)
+    assert detail(release.crops[0], inner_mask(256) > 0) <= usual_detail(few) + 0.2
+
+
+def test_how_sharp_a_group_s_face_may_be_is_the_median_of_its_people(made_up_people):
+    some = made_up_people.take(np.array([0, 12, 1, 2]))  # the first person twice
+    each = [detail(crop, inner_mask(256) > 0) for crop in some.crops]
+    assert np.isclose(usual_detail(some), np.median([np.mean(each[:2]), *each[2:]]), atol=1e-4)
+    assert np.isclose(usual_detail(some), usual_detail(some.take(np.array([3, 2, 1, 0]))))

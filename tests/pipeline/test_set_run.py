@@ -20,7 +20,7 @@ from faceveil.cli import main
 from faceveil.errors import GroupingError, OutputError, UsageError
 from faceveil.methods import METHODS, Release
 from faceveil.photos import read_photo
-from faceveil.pipeline import set_run
+from faceveil.pipeline import set_run, survey
 from faceveil.pipeline.decide import check_release, withdrawn
 from faceveil.pipeline.engines import engine, serial
 from faceveil.pipeline.plan import STATE
@@ -281,6 +281,24 @@ def test_photos_of_a_group_that_falls_below_k_are_withdrawn(crowd, tmp_path):
     assert not any((tmp_path / "out" / name).exists() for name in reasons)
     verdict = verify(tmp_path / "out")
     assert verdict.holds and (verdict.smallest >= 3 or verdict.groups == 0)
+
+
+@pytest.mark.parametrize("photos", [["single-6.jpg"], None], ids=["one photo", "all photos"])
+def test_a_photo_that_could_not_be_checked_is_known_before_groups_are_formed(
+    crowd, tmp_path, monkeypatch, photos
+):
+    """So nobody else loses the k-th person to it."""
+    surveyed = iter(sorted(path.name for path in crowd.rglob("*") if path.is_file()))
+
+    def unseen(places, size_wh):
+        name = next(surveyed)
+        return [photos is None or name in photos] * len(places)
+
+    monkeypatch.setattr(survey, "hidden", unseen)
+    summary = anonymize(crowd, tmp_path / "out", settings=K3, engine=serial)
+    reasons = {outcome.name: outcome.reason for outcome in summary.quarantined}
+    assert set(reasons.values()) == {survey.HIDDEN} and (photos is None or list(reasons) == photos)
+    assert verify(tmp_path / "out").holds
 
 
 def test_withdrawing_goes_on_until_every_group_has_k_people():

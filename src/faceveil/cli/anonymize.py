@@ -48,6 +48,10 @@ def anonymize(
     ] = None,
     grouper: Annotated[str | None, typer.Option(help="How groups are formed; see 'faceveil group'.")] = None,
     recognizer: Annotated[str | None, typer.Option(help="Whose embedding groups are formed by.")] = None,
+    looks: Annotated[
+        float | None,
+        typer.Option(help="anonfaces: how much gender, age and origin count in grouping; 0: not at all."),
+    ] = None,
     strength: Annotated[int | None, typer.Option(help="What it means depends on the method.")] = None,
     shape: Annotated[str | None, typer.Option(help="Cover the 'box' or the 'face' shape.")] = None,
     privacy: Annotated[str | None, typer.Option(help="styleid: low, medium or high.")] = None,
@@ -93,9 +97,9 @@ def anonymize(
     settings = Settings(
         method=make_method(
             method or (DEFAULT if k is None else K_METHOD),
-            k=k, keep=keep, gallery=gallery, grouper=grouper, recognizer=recognizer, group_map=group_map,
-            synthesis_map=synthesis_map, attributes=_names(attributes), strength=strength, shape=shape,
-            privacy=privacy, fallback=fallback, layers=layers, channels=channels, region=region,
+            k=k, keep=keep, gallery=gallery, grouper=grouper, recognizer=recognizer, looks=looks,
+            group_map=group_map, synthesis_map=synthesis_map, attributes=_names(attributes), strength=strength,
+            shape=shape, privacy=privacy, fallback=fallback, layers=layers, channels=channels, region=region,
             consistent=consistent or None,
         ),
         detector=detector,

@@ -7,10 +7,11 @@ Each group's face is mixed with random weights (against an attacker who repeats 
 loop (privacy/risk.py) changes the mix until no recogniser at hand takes it for a member. A group that stays at
 risk is broken up: its people are grouped anew with those of other such groups, and what fails again is refused.
 
-Cost: a render (0.2 s on one core) and one look by each recogniser for every mix, 1 to 3 mixes for most groups.
+Cost: a render (0.2 s on one core) and one look by each recogniser for every mix, 4 to 6 mixes for most groups.
 Deviations: several photos of a person count once, and all of them are checked; all recognisers are asked, not
-only the one that grouped; default grouper `best` (`hierarchical` is the paper's); mixes look straight ahead, so that
-they suit all the heads they are put on.
+only the one that grouped; groups are formed by gender, age and origin as well (`looks`, methods/likeness.py);
+default grouper `best` (`hierarchical` is the paper's); mixes look straight ahead, so that they suit all the heads
+they are put on, and are no sharper than the members' photos.
 """
 
 from collections.abc import Iterable
@@ -26,18 +27,21 @@ from faceveil.faces import FaceSet
 from faceveil.faces.crops import face_set
 from faceveil.grouping import GROUPERS, group
 from faceveil.grouping.arrays import as_subjects
+from faceveil.methods.likeness import LOOKS, beside
 from faceveil.methods.method import Release
 from faceveil.methods.sets import (
     DEFAULT_K,
     check_k,
+    draw,
     k_anonymity,
     no_crops,
     one_each,
     people_in,
     seed_from,
     too_few,
+    usual_detail,
 )
-from faceveil.methods.strangers import LOOKS, margins_of_pool, strangers_like
+from faceveil.methods.strangers import margins_of_pool, strangers_like
 from faceveil.models.directions import carry_over, look_ahead
 from faceveil.models.generator import cores
 from faceveil.models.mobilestylegan import SLOTS
@@ -51,9 +55,7 @@ from faceveil.spaces.latent import LatentSpace
 Keep = Literal["none", "expression", "pose", "background"]
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
-STRANGERS = (
-    4  # people who do not exist, towards whom a mix at risk may move; as many again if they are too like
-)
+STRANGERS = 6  # people who do not exist, towards whom a mix at risk may move
 RARE = 1e-4  # the false-match rate at which the rest of the set is compared, if it is
 MARGIN = 0.05  # of the threshold: pasting and compression move a face a little
 KEPT = {"pose": "where the own head looks", "expression": "the own smile and the opening of the own mouth"}
@@ -64,12 +66,15 @@ class AnonFaces:
     """`recognizer` groups; `recognizers` watch the result: leave out one to judge with."""
 
     options: ClassVar[tuple[str, ...]] = (
-        "k", "recognizer", "grouper", "delta", "beta", "budget", "keep", "recognizers", "everyone",
+        "k", "recognizer", "looks", "grouper", "delta", "beta", "budget", "keep", "recognizers", "everyone",
     )  # fmt: skip
     id: ClassVar[str] = "anonfaces"
     summary: ClassVar[str] = "groups by likeness, a generated mix that no recogniser takes for a member"
     k: int = DEFAULT_K
     recognizer: str = DEFAULT_RECOGNIZER
+    looks: float = (
+        1.0  # how much gender, age and origin count beside the recogniser; 0: not at all, as in the paper
+    )
     grouper: str = "best"
     delta: float = 0.5  # start weights are drawn from (1 − δ, 1 + δ) of their mean
     beta: float = 0.25  # of the mean weight, taken from a member at risk in each round
@@ -87,6 +92,10 @@ class AnonFaces:
         unknown = [name for name in (self.recognizer, *self.recognizers) if name not in RECOGNIZERS]
         if unknown:
             raise UsageError(f"no recogniser is named {unknown[0]!r}. There are: {', '.join(RECOGNIZERS)}.")
+        if not 0 <= self.looks < np.inf:
+            raise UsageError(
+                f"anonfaces: looks count 0 times or more beside the recogniser, not {self.looks}."
+            )
         if not 0 <= self.delta < 1 or not 0 < self.beta < 1 or self.budget < 0:
             raise UsageError(
                 "anonfaces: delta is from 0 to below 1, beta between 0 and 1, budget 0 or more; "
@@ -111,7 +120,7 @@ class AnonFaces:
 
     @property
     def cards(self) -> tuple[str, ...]:
-        """Generator, mesh, recognisers, and the classifiers that choose a stranger."""
+        """Generator, mesh, recognisers, and the classifiers that say who is alike."""
         drawing = (*LatentSpace().cards, "facemesh.468", *LOOKS.cards)
         return tuple(dict.fromkeys((*drawing, self.recognizer, *self.recognizers)))
 
@@ -132,10 +141,11 @@ class AnonFaces:
 
 @dataclass(frozen=True, eq=False)
 class _Group:
-    """The rows of a group and its mix."""
+    """The rows of a group, its mix, and how much detail its face may have."""
 
     rows: Ints
     mix: Mix
+    most_detail: float
 
 
 def _rows_of(groups: Iterable[_Group], safe: bool) -> Ints:
@@ -149,6 +159,7 @@ class _Run:
     def __init__(self, method: AnonFaces, faces: FaceSet) -> None:
         self.method, self.faces = method, faces
         self.latent = LatentSpace()
+        self.looks = LOOKS.encode(faces)
         self._known: dict[str, Floats] = {}
 
     def known(self, name: str) -> Floats:
@@ -160,13 +171,8 @@ class _Run:
     def mix_groups(self, rows: Ints, rng: np.random.Generator, grouper: str | None = None) -> list[_Group]:
         """Group these rows and find a safe face for each group, several groups at a time."""
         who = self.faces.subjects[rows].tolist()
-        partition = group(
-            self.known(self.method.recognizer)[rows],
-            self.method.k,
-            grouper or self.method.grouper,
-            who,
-            seed_from(rng),
-        )
+        by = beside(self.known(self.method.recognizer)[rows], self.looks[rows], self.method.looks)
+        partition = group(by, self.method.k, grouper or self.method.grouper, who, seed_from(rng))
         jobs = [
             (rows[members], draw)
             for members, draw in zip(partition.groups, rng.spawn(len(partition)), strict=True)
@@ -180,27 +186,27 @@ class _Run:
         members = self.faces.take(rows)
         latents = _all_ahead(one_each(self.latent.encode(members), members.subjects))
         weights = start_weights(len(latents), self.method.delta, rng)
+        most_detail = usual_detail(members)
 
         def assess(latent: Floats) -> Assessed:
-            return self._assess(latent, rows)
+            return self._assess(latent, rows, most_detail)
 
         mix = lower_weights(latents, weights, assess, self.method.beta, self.method.budget)
-        if mix.safe:
-            return _Group(rows, mix)
-        margins = margins_of_pool({name: self.known(name)[rows] for name in self.method.recognizers})
-        strangers = _all_ahead(strangers_like(members, margins, mix.latent, 2 * STRANGERS, rng))
-        mix = push_away(mix, strangers[:STRANGERS], assess)
         if not mix.safe:
-            mix = push_away(mix, strangers[STRANGERS:], assess)
-        return _Group(rows, mix)
+            margins = margins_of_pool({name: self.known(name)[rows] for name in self.method.recognizers})
+            looks = one_each(self.looks[rows], members.subjects)
+            mix = push_away(
+                mix, _all_ahead(strangers_like(looks, margins, mix.latent, STRANGERS, rng)), assess
+            )
+        return _Group(rows, mix, most_detail)
 
-    def _assess(self, latent: Floats, rows: Ints) -> Assessed:
+    def _assess(self, latent: Floats, rows: Ints, most_detail: float) -> Assessed:
         """Draw, find the features, and measure how far beyond each threshold each person is."""
-        crops = self.latent.decode(latent[None])
-        drawn = face_set(crops)
+        crop = draw(self.latent, latent, most_detail)
+        drawn = face_set(crop[None])
         margins = [self._margins(name, drawn, rows) for name in self.method.recognizers]
         nobody = np.full(people_in(self.faces.subjects[rows]), np.inf, np.float32)
-        return Assessed(np.min(margins, axis=0) if margins else nobody, crops[0])
+        return Assessed(np.min(margins, axis=0) if margins else nobody, crop)
 
     def _margins(self, name: str, drawn: FaceSet, rows: Ints) -> Floats:
         """distance / threshold − 1 for each member, and for everyone else if asked; the worst of their photos."""
@@ -243,7 +249,9 @@ class _Run:
             return [one.mix.assessed.picture]
         own = self.latent.encode(self.faces.take(one.rows)).reshape(len(one.rows), SLOTS, -1)
         code = one.mix.latent.reshape(SLOTS, -1)
-        drawn = [self._assess(carry_over(keep, code, mine).ravel(), one.rows) for mine in own]
+        drawn = [
+            self._assess(carry_over(keep, code, mine).ravel(), one.rows, one.most_detail) for mine in own
+        ]
         # What brings the risk back is not kept: that member gets the group's own picture.
         return [one.mix.assessed.picture if seen.at_risk.any() else seen.picture for seen in drawn]
 

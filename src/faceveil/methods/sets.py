@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from faceveil.errors import UsageError
 from faceveil.faces import FaceSet
 from faceveil.faces.face_set import CROP_SIZE
+from faceveil.faces.replace import inner_mask
+from faceveil.faces.sharpness import detail, no_sharper
 from faceveil.grouping import Partition
 from faceveil.grouping.arrays import as_subjects
 from faceveil.grouping.subjects import subject_means
@@ -73,9 +75,23 @@ def mean_face(space: SynthesisSpace, faces: FaceSet) -> Floats:
     return np.asarray(people.mean(axis=0, dtype=np.float64, keepdims=True), np.float32)
 
 
+def usual_detail(faces: FaceSet) -> float:
+    """How strong fine detail is in the middle of a group's faces: the median of its people, one number for all."""
+    middle = inner_mask(CROP_SIZE) > 0
+    each = np.array([[detail(crop, middle)] for crop in faces.crops], np.float32)
+    return float(np.median(one_each(each, faces.subjects)))
+
+
+def draw(space: SynthesisSpace, vector: Floats, most_detail: float) -> NDArray[np.uint8]:
+    """A group's face; where the space draws crisp ones, no sharper than the photos of its members usually are."""
+    crop = space.decode(vector.reshape(1, -1))[0]
+    return no_sharper(crop, most_detail, inner_mask(CROP_SIZE) > 0) if space.crisp else crop
+
+
 def draw_means(space: SynthesisSpace, faces: FaceSet, partition: Partition) -> NDArray[np.uint8]:
     """One picture for each group. One group is in memory at a time."""
-    drawn = [space.decode(mean_face(space, faces.take(rows)))[0] for rows in partition.groups]
+    groups = (faces.take(rows) for rows in partition.groups)
+    drawn = [draw(space, mean_face(space, group), usual_detail(group)) for group in groups]
     return np.array(drawn, np.uint8) if drawn else no_crops()
 
 

@@ -1,4 +1,5 @@
-"""People who do not exist and suit a group: of its gender, near its age and origin, in the colours of its mix.
+"""People who do not exist and suit a group: of its gender, near its age and origin, with glasses and beards where its
+members have them, in the colours of its mix.
 
 They come from the pool of generated faces that ships for StyleID, each measured once and embedded by each
 recogniser, so nobody is proposed whom a recogniser would take for a member. Which of the likest are taken is
@@ -10,46 +11,44 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from faceveil.faces import FaceSet
 from faceveil.faces.attributes import OLDEST
-from faceveil.methods.sets import one_each
+from faceveil.methods.likeness import LABELLED, WORN
 from faceveil.methods.styleid.targets import LABELS, ORIGINS, SURE, Pool, pool
 from faceveil.models.generator import as_wplus
 from faceveil.models.mobilestylegan import SLOTS
-from faceveil.spaces.attribute import AttributeSpace
 from faceveil.spaces.embedding import EmbeddingSpace
 
 Floats = NDArray[np.float32]
-LIKEST = 24  # of the pool, from which strangers are drawn
+LIKEST = 12  # of the pool, from which strangers are drawn
 COLOUR_SLOTS = 13  # from here on W+ styles colour, skin and light
 # Years, probability and degrees that count as one step of unlikeness.
-AGE_UNIT, LABEL_UNIT, TURN_UNIT = 8.0, 0.3, 15.0
-CLEAR = 0.15  # of a threshold: a stranger this far beyond it stays beyond it in other colours
+AGE_UNIT, TURN_UNIT = 8.0, 15.0
+LABEL_UNITS = np.array([0.15 if name in ORIGINS else 0.3 for name in (*LABELLED, *WORN)])
+KNOWN = [LABELS.index(name) for name in (*LABELLED, *WORN)]
+CLEAR = 0.1  # of a threshold: a stranger this far beyond it stays beyond it in other colours
 TOO_LIKE = 1e3  # unlikeness: after all others of the gender
 # Of a threshold: who is nearer to a member than FAR suits less, a step for each FAR_UNIT; so that a recogniser which
 # does not watch seldom takes a stranger for a member (docs/benchmarks/anonfaces.md).
 FAR, FAR_UNIT = 0.3, 0.05
 
-LABELLED = (*ORIGINS, "age under 18", "age 60 and over")  # a second word on age: either network errs at times
-LOOKS = AttributeSpace(("age", "gender", *LABELLED))
-
 
 def strangers_like(
-    members: FaceSet, margins: Floats, latent: Floats, count: int, rng: np.random.Generator
+    looks: Floats, margins: Floats, latent: Floats, count: int, rng: np.random.Generator
 ) -> Floats:
-    """`count` codes of people who do not exist, like these members as classifiers see them.
+    """`count` codes of people who do not exist, like the members as classifiers see them.
 
-    `margins` says of each in the pool how far beyond the recognisers' thresholds it is from the nearest member.
+    `looks` has a row of LOOKS for each member, `margins` says of each in the pool how far beyond the recognisers'
+    thresholds it is from the nearest member.
     """
-    chosen = rng.choice(likest(members, margins), count, replace=False)
+    chosen = rng.choice(likest(looks, margins), count, replace=False)
     codes = as_wplus(pool().w[chosen]).reshape(count, SLOTS, -1).copy()
     codes[:, COLOUR_SLOTS:] = latent.reshape(SLOTS, -1)[COLOUR_SLOTS:]
     return np.asarray(codes.reshape(count, -1), np.float32)
 
 
-def likest(members: FaceSet, margins: Floats) -> NDArray[np.int64]:
+def likest(looks: Floats, margins: Floats) -> NDArray[np.int64]:
     """The places in the pool from which strangers are drawn."""
-    unlike = _unlikeness(members, pool())
+    unlike = _unlikeness(looks, pool())
     unlike += (np.maximum(FAR - margins, 0) / FAR_UNIT) ** 2
     unlike[margins < CLEAR] += TOO_LIKE
     return np.argsort(unlike, kind="stable")[:LIKEST]
@@ -66,13 +65,12 @@ def margins_of_pool(known: Mapping[str, Floats]) -> Floats:
     return worst
 
 
-def _unlikeness(members: FaceSet, made_up: Pool) -> NDArray[np.float64]:
+def _unlikeness(looks: Floats, made_up: Pool) -> NDArray[np.float64]:
     """How badly each of the pool suits the members' mean: who looks straight ahead suits any head, the other gender
     never suits."""
-    age, female, *labels = one_each(LOOKS.encode(members), members.subjects).mean(axis=0)
+    age, gender, female, *labels = looks.mean(axis=0)
     total = ((made_up.age - age * OLDEST) / AGE_UNIT) ** 2
-    known = made_up.labels[:, [LABELS.index(name) for name in LABELLED]]
-    total += (((known - labels) / LABEL_UNIT) ** 2).sum(axis=1)
+    total += (((made_up.labels[:, KNOWN] - labels) / LABEL_UNITS) ** 2).sum(axis=1)
     total += ((made_up.looks[:, :2] / TURN_UNIT) ** 2).sum(axis=1)  # yaw and pitch
-    same = made_up.female > SURE if female > 0.5 else made_up.female < 1 - SURE
+    same = made_up.female > SURE if gender + female > 1 else made_up.female < 1 - SURE
     return np.where(same, total, np.inf)

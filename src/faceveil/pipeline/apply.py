@@ -9,14 +9,14 @@ import numpy as np
 
 from faceveil.errors import PhotoError, ProtectionError
 from faceveil.faces import Alignment, Face, find_faces
-from faceveil.faces.replace import cover_face, is_checkable, is_replaced, replace_face, visible_inner
+from faceveil.faces.replace import cover_face, is_replaced, replace_face
 from faceveil.photos import Photo, encode_photo, read_photo, write_bytes
 from faceveil.pipeline.decide import Decision
 from faceveil.pipeline.journal import Outcome, Status, make_folder
 from faceveil.pipeline.plan import CROPS, Job
 from faceveil.pipeline.protect import describe_standing, union
 from faceveil.pipeline.settings import SECOND, Settings
-from faceveil.pipeline.survey import PhotoFaces, Surveyed, digest, read_faces
+from faceveil.pipeline.survey import HIDDEN, PhotoFaces, Surveyed, digest, hidden, read_faces
 from faceveil.pipeline.work import Clock, encoded, put, without_path
 
 NO_GROUP = "the method found no group for this face."
@@ -100,11 +100,10 @@ def _refuse_standing(photo: Photo, places: list[Alignment], settings: Settings) 
 
 def _refuse_hidden(places: list[Alignment], pictures: tuple[int, ...], size_wh: tuple[int, int]) -> None:
     """Nobody could check a replaced face of which next to nothing is to be seen."""
-    seen = visible_inner(places, size_wh, 64)
-    if any(picture >= 0 and not is_checkable(one) for one, picture in zip(seen, pictures, strict=True)):
-        raise ProtectionError(
-            "a face lies so far under another or out of the frame that its replacement cannot be checked."
-        )
+    if any(
+        picture >= 0 and unseen for picture, unseen in zip(pictures, hidden(places, size_wh), strict=True)
+    ):
+        raise ProtectionError(HIDDEN)
 
 
 @dataclass(frozen=True)

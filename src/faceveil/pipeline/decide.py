@@ -1,8 +1,9 @@
 """Decide, the second stage for a set: who is who, which group each face is in, and what it is replaced by.
 
-A photo is released only if every face in it is. So a face that finds no group takes its photo away, with the
-other faces in it, unless such faces are to be covered; and a group that loses people by that may fall below k. Then
-the faces that remain are grouped again, and what is still too small after some rounds is withdrawn with its photos.
+A photo is released only if every face in it is. So one in which a face could not be checked afterwards takes no part;
+and a face that finds no group takes its photo away, with the other faces in it, unless such faces are to be covered.
+A group that loses people by that may fall below k. Then the faces that remain are grouped again, and what is still
+too small after some rounds is withdrawn with its photos.
 """
 
 import json
@@ -18,7 +19,7 @@ from faceveil.methods import Release, SetMethod
 from faceveil.photos import write_bytes
 from faceveil.pipeline.settings import Settings, rng_for
 from faceveil.pipeline.subjects import subjects_of
-from faceveil.pipeline.survey import Surveyed
+from faceveil.pipeline.survey import HIDDEN, Surveyed
 from faceveil.privacy import Guarantee
 
 Ints = NDArray[np.int64]
@@ -61,6 +62,12 @@ def _grouped(
     rng = rng_for(settings.seed, ITEM)
     k, whole_photos = method.guarantee.k or 1, takes_photos_away(settings)
     rows, reasons = np.arange(len(photos)), dict[int, str]()
+    if whole_photos:  # what will not be released anyway must not take others with it
+        hidden = np.isin(photos, [number for number, about in surveyed.photos.items() if about.hidden])
+        rows, reasons = rows[~hidden], dict.fromkeys(rows[hidden].tolist(), HIDDEN)
+    if not len(rows):
+        none = np.full(len(photos), -1, np.int64)
+        return Decision(subjects, none, none, reasons), np.zeros((0, 1, 1, 3), np.uint8)
     for round_ in range(ROUNDS):
         faces = surveyed.face_set(subjects, rows)
         try:

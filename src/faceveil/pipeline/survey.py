@@ -8,7 +8,7 @@ few rows at a time.
 import hashlib
 import io
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from faceveil.errors import PhotoError
 from faceveil.faces import Alignment, Face, FaceSet, align_ffhq, find_faces
 from faceveil.faces.boxes import shown_by
 from faceveil.faces.face_set import CROP_SIZE
+from faceveil.faces.replace import is_checkable, visible_inner
 from faceveil.photos import Photo, read_photo, write_bytes
 from faceveil.pipeline.plan import Job
 from faceveil.pipeline.settings import SECOND, Settings
@@ -30,6 +31,8 @@ Array = NDArray[np.generic]
 DONE = "faces.json"  # written last: the survey is complete
 ARRAYS = ("crops", "alignments", "boxes", "points", "meshes", "presences", "embeddings")
 BLOCK = 64  # faces copied at a time
+CHECK_SIZE = 64  # px of the crop in which it is measured how much of a face is seen
+HIDDEN = "a face lies so far under another or out of the frame that its replacement cannot be checked."
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,7 @@ class PhotoFaces:
     found_late: int
     digest: str
     notes: tuple[str, ...]
+    hidden: bool = False  # of one of its faces too little would be seen
 
     @property
     def rows(self) -> slice:
@@ -59,7 +63,9 @@ def survey_photo(item: tuple[int, Job], settings: Settings, folder: Path) -> tup
         return number, without_path(str(error), job)
     except MemoryError:
         return number, "not enough memory for this photo."
-    about = json.dumps({"found_late": late, "digest": digest(photo), "notes": photo.notes})
+    places = [Alignment(matrix, CROP_SIZE) for matrix in arrays["alignments"]]
+    found = {"found_late": late, "digest": digest(photo), "notes": photo.notes}
+    about = json.dumps({**found, "hidden": any(hidden(places, photo.size_wh))})
     buffer = io.BytesIO()
     np.savez(buffer, about=np.array(about), **arrays)  # type: ignore[arg-type]
     write_bytes(buffer.getvalue(), _file(folder, number), overwrite=True)
@@ -82,6 +88,11 @@ def faces_of(photo: Photo, settings: Settings) -> tuple[list[Face], int]:
             known.append(face.box_xyxy)
     order = sorted([*faces, *late], key=lambda face: (float(np.prod(face.size_wh)), *face.box_xyxy))
     return order, len(late)
+
+
+def hidden(places: Sequence[Alignment], size_wh: tuple[int, int]) -> list[bool]:
+    """Of each face, in the order of replacing, whether so little would be seen that nobody could check it."""
+    return [not is_checkable(one) for one in visible_inner(places, size_wh, CHECK_SIZE)]
 
 
 def digest(photo: Photo) -> str:

@@ -13,16 +13,13 @@ weights do not help, the mix moves towards people who do not exist, no further t
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
 LEAST = 0.25  # of the mean weight
-HALF_WAY, FURTHER = 0.5, (0.7, 0.85, 1.0)  # shares of a stranger
-HALVINGS = 2  # of the way back, once a share is found that is enough
-PATIENCE = 2  # rounds without progress after which lowering weights is given up
+FIRST, STEPS = 0.65, (0.2, 0.15)  # shares of a stranger: where it begins, how far on or back from there
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,62 +71,56 @@ def lower_weights(
     """Take β from whom the mix is recognised as, until it is nobody; the best of at most 1 + `budget` mixes."""
     members = len(latents)
     best: Mix | None = None
+    depths: list[float] = []  # how far below 0 the worst margin was
     first = np.zeros(members, bool)
     for turn in range(budget + 1):
         latent = mixed(latents, weights)
         seen = assess(latent)
         risk = seen.at_risk[:members]
+        depths.append(-float(seen.margins.min(initial=0)))
         if turn == 0:
             first = risk
         now = Mix(latent, weights, seen, first, turn)
         if best is None or _badness(now) < _badness(best):
             best = now
         lowered = np.where(risk, np.maximum(weights - beta, np.minimum(weights, LEAST)), weights)
-        stuck = risk.all() or np.array_equal(lowered, weights) or turn - best.rounds >= PATIENCE
-        if now.safe or stuck:
+        stuck = risk.all() or np.array_equal(lowered, weights)
+        if now.safe or stuck or _too_slow(depths, budget):
             break
         weights = lowered
     assert best is not None
     return best
 
 
+def _too_slow(depths: list[float], budget: int) -> bool:
+    """Whether the rest of the budget would not end the risk at the pace of the rounds so far."""
+    rounds = len(depths) - 1
+    return rounds > 0 and (depths[0] - depths[-1]) / rounds * (budget - rounds) < depths[-1]
+
+
 def push_away(mix: Mix, strangers: Iterable[Floats], assess: Assess) -> Mix:
     """Move towards a person who does not exist, little further than it takes to be recognised as nobody.
 
-    Half way to one stranger after the other; then back from where it was enough, or on if it nowhere was. The best
-    of what was seen, if nothing is enough.
+    Three mixes with one stranger after the other, until one of them is enough; the best of all if none is.
     """
-
-    def towards(stranger: Floats, share: float) -> Mix:
-        latent = ((1 - share) * mix.latent + share * stranger).astype(np.float32)
-        return replace(mix, latent=latent, assessed=assess(latent), stranger=share)
-
-    tried = []
+    seen = [mix]
     for stranger in strangers:
-        now = towards(stranger, HALF_WAY)
-        if now.safe:
-            return _nearer(now, partial(towards, stranger))
-        tried.append((now, stranger))
-    tried.sort(key=lambda one: _badness(one[0]))
-    seen = [mix, *(one for one, _ in tried)]
-    for share in FURTHER:
-        for _, stranger in tried:
-            seen.append(towards(stranger, share))
-            if seen[-1].safe:
-                return seen[-1]
+        tried = _towards(stranger, mix, assess)
+        enough = [one for one in tried if one.safe]
+        if enough:
+            return min(enough, key=lambda one: one.stranger)
+        seen += tried
     return min(seen, key=_badness)
 
 
-def _nearer(enough: Mix, towards: Callable[[float], Mix]) -> Mix:
-    """A smaller share that is enough as well, by halving."""
-    low = 0.0
-    for _ in range(HALVINGS):
-        now = towards((low + enough.stranger) / 2)
-        if now.safe:
-            enough = now
-        else:
-            low = now.stranger
-    return enough
+def _towards(stranger: Floats, mix: Mix, assess: Assess) -> list[Mix]:
+    """Mixes with this stranger, each nearer to where the risk ends."""
+    share, seen = FIRST, []
+    for step in (*STEPS, 0.0):
+        latent = ((1 - share) * mix.latent + share * stranger).astype(np.float32)
+        seen.append(replace(mix, latent=latent, assessed=assess(latent), stranger=share))
+        share = round(share - step if seen[-1].safe else share + step, 2)
+    return seen
 
 
 def _badness(mix: Mix) -> tuple[int, float]:

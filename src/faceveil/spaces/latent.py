@@ -24,6 +24,7 @@ class LatentSpace(SynthesisSpace):
     """
 
     id: ClassVar[str] = "latent"
+    crisp: ClassVar[bool] = True
 
     @property
     def cards(self) -> tuple[str, ...]:

@@ -60,6 +60,8 @@ class Space(ABC):
 class SynthesisSpace(Space):
     """A space in which faces can be mixed: its vectors become crops again."""
 
+    crisp: ClassVar[bool] = False  # its faces are sharper than photos usually are
+
     @abstractmethod
     def decode(self, vectors: Vectors) -> Crops:
         """M × d vectors as M × 256 × 256 × 3 crops in FFHQ's alignment."""
