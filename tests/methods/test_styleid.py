@@ -15,7 +15,15 @@ from faceveil.faces.gaze import gaze
 from faceveil.faces.regions import OVAL
 from faceveil.methods import method
 from faceveil.methods.styleid import method as flow
-from faceveil.methods.styleid.blend import Pictured, head_mask, head_window, multiband, put_in, with_hair_of
+from faceveil.methods.styleid.blend import (
+    Pictured,
+    hair,
+    head_mask,
+    head_window,
+    multiband,
+    put_in,
+    with_hair_of,
+)
 from faceveil.methods.styleid.check import embeddings
 from faceveil.methods.styleid.control import another, control
 from faceveil.methods.styleid.fit import fitted_mesh, looking, warp, with_forehead
@@ -209,6 +217,17 @@ def test_the_mask_holds_the_face_and_hair_beside_it_but_no_background():
     grown = (everywhere > 127) & (nobody < 128)
     above, below = grown[: int(mesh[10, 1])].sum(), grown[int(mesh[152, 1]) :].sum()
     assert above > 4 * below > 0
+
+
+def test_a_bald_heads_shine_is_not_hair():
+    mesh = with_forehead(control().mesh * 256)
+    crop = np.full((256, 256, 3), (205, 150, 125), np.uint8)
+    above = int(mesh[468:, 1].min())
+    crop[: above // 2] = (40, 30, 25)
+    crop[above // 2 + 8 : above - 4, 118:138] = (240, 240, 245)
+    found = hair(Pictured(crop, mesh, np.ones((256, 256), np.float32)))
+    assert found[: above // 2].min() > 0.9
+    assert found[above // 2 :].max() == 0
 
 
 def test_hair_takes_the_colour_of_the_sources(portrait):

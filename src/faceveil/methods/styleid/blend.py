@@ -78,11 +78,11 @@ def _grown(person: Weights) -> Weights:
 
 def with_hair_of(source: Pictured, new: Pictured) -> Image:
     """The new picture with the hair around its face in the colour of the source's."""
-    labs, hairs = zip(*((_lab(one.crop), _hair(one)) for one in (source, new)), strict=True)
-    if min(hair.sum() for hair in hairs) < LEAST_HAIR * hairs[0].size:
+    labs, hairs = zip(*((_lab(one.crop), hair(one)) for one in (source, new)), strict=True)
+    if min(one.sum() for one in hairs) < LEAST_HAIR * hairs[0].size:
         return new.crop
     wanted, had = (
-        np.einsum("ij,ijk->k", hair, lab) / hair.sum() for lab, hair in zip(labs, hairs, strict=True)
+        np.einsum("ij,ijk->k", share, lab) / share.sum() for lab, share in zip(labs, hairs, strict=True)
     )
     shift = np.clip(wanted - had, -MOST_SHIFT, MOST_SHIFT).astype(np.float32)
     soft = cv2.GaussianBlur(hairs[1], (0, 0), max(0.8, 0.01 * new.crop.shape[0]))
@@ -113,7 +113,7 @@ def _halved(image: Weights, levels: int) -> list[Weights]:
     return found
 
 
-def _hair(one: Pictured) -> Weights:
+def hair(one: Pictured) -> Weights:
     """What of a person lies around the upper face and has not the colour of skin."""
     side = one.crop.shape[0]
     inner = np.zeros((side, side), np.uint8)
@@ -125,9 +125,9 @@ def _hair(one: Pictured) -> Weights:
     return np.asarray(other * _rooted(other, one.person) * upper * (inner == 0), np.float32)
 
 
-def _rooted(hair: Weights, person: Weights) -> NDArray[np.bool_]:
+def _rooted(other: Weights, person: Weights) -> NDArray[np.bool_]:
     """What is joined to the head's rim. A bald head's shine has not the colour of skin either, but lies amid it."""
-    _, labels = cv2.connectedComponents((hair > UNLIKE_SKIN).astype(np.uint8))
+    _, labels = cv2.connectedComponents((other > UNLIKE_SKIN).astype(np.uint8))
     rim = cv2.dilate((person < 0.5).astype(np.uint8), np.ones((2 * SPILL + 1, 2 * SPILL + 1), np.uint8)) > 0
     rim[[0, -1]] = rim[:, [0, -1]] = True
     return np.asarray(np.isin(labels, np.unique(labels[rim & (labels > 0)])))
