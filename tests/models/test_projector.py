@@ -42,7 +42,7 @@ def test_a_generated_face_is_approached_from_the_mean(generator, face, recipe: R
     mean = generator.render(w_space().mean[None], 256)
     before, after = (lpips(face[0], other[0]) for other in (mean, generator.render(found, 256)))
     assert found.shape == (1, 23, 512) and found.dtype == np.float32
-    assert after < 0.35 * before
+    assert after < 0.42 * before
 
 
 def test_no_steps_leave_the_start_as_it_is(face: np.ndarray, code: np.ndarray) -> None:
