@@ -187,9 +187,9 @@ def test_directories_that_multiply_are_given_up_in_bounded_time():
     # Every entry points to another offset that is again read as a directory of many entries.
     entry = struct.pack("<HHI", 0x014A, 4, 60_000) + struct.pack("<I", 10)
     data = b"II*\0\x0a\0\0\0\0\0" + struct.pack("<H", 0xFFFF) + entry * 0xFFFF
-    started = time.perf_counter()
+    started = time.process_time()
     assert "unchecked" in kinds(data)
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
 
 
 @pytest.mark.parametrize("data", [b"", b"hello", b"GIF89a" + bytes(40)])

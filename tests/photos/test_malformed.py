@@ -135,10 +135,10 @@ BOMBS = {"PNG": bomb_png, "JPEG": bomb_jpeg, "BMP": bomb_bmp, "TIFF": bomb_tiff,
 def test_a_small_file_with_a_giant_header_is_refused_at_once(files, format):
     data = BOMBS[format](files, 60_000, 60_000)
     assert len(data) < 30_000
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(PhotoTooLarge, match=r"60000×60000 pixels; the limit is 200,000,000.*Scale"):
         decode_photo(data)
-    assert time.perf_counter() - started < 3
+    assert time.process_time() - started < 3
 
 
 @pytest.mark.parametrize("format", ["PNG", "JPEG", "BMP", "TIFF"])
@@ -157,10 +157,10 @@ def test_the_pixel_limit_is_exact(files):
 
 def test_a_text_chunk_that_inflates_is_refused(files):
     inflating = files.png_chunk(b"zTXt", b"Comment\0\0" + zlib.compress(bytes(80 << 20)))
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(PhotoError):
         decode_photo(files.png((1, 1, 8, 0), b"\0\0", inflating))
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
 
 
 def test_a_profile_that_inflates_is_refused(files):

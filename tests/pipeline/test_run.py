@@ -266,7 +266,7 @@ def test_a_killed_run_leaves_whole_files_and_resumes_to_the_same_bytes(many, tmp
     ]
     command += ["--seed", "5", "--engine", "serial"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    waited = time.monotonic() + 60
+    waited = time.monotonic() + 180
     while not list(out.rglob("*.jpg")) and time.monotonic() < waited:
         time.sleep(0.02)
     time.sleep(after)
