@@ -15,6 +15,9 @@ from faceveil.models.segmenter import person_mask
 
 SURE = 0.5  # from which the segmenter is believed
 RIM = 0.03  # of the picture's side: the person's rim, where the background shines through
+THIN = (
+    0.14  # of the side: what of the head is narrower than this is left out, as ends of hair and ear lobes are
+)
 EYES = 0.475  # of the side: where the eyes are in FFHQ's alignment
 CORE_CENTRE, CORE_RADII = (0.5, 0.57), (0.17, 0.23)  # of the side: this is face, whatever the segmenter says
 
@@ -38,4 +41,7 @@ def _head(picture: Image) -> NDArray[np.uint8]:
     cv2.ellipse(head, centre, radii, 0, 0, 360, 1, cv2.FILLED)
     below = round(EYES * side)
     head[below:] = np.minimum.accumulate(head[below:], axis=0)
-    return head
+    brush = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (round(THIN * side) | 1,) * 2)
+    return np.asarray(
+        cv2.morphologyEx(head, cv2.MORPH_OPEN, brush, borderType=cv2.BORDER_REPLICATE), np.uint8
+    )

@@ -61,7 +61,7 @@ def regroup(
     crops = np.concatenate([before, release.crops])
     later = _with_release(decision, rows, release, len(before), rng)
     later = replace(later, refused=dict(refused), again=tuple(sorted({*decision.again, *fallen})))
-    lost = {*refused, *faceless_photos(later, photos, settings)}
+    lost = {*refused, *groupless_photos(later, photos, settings)}
     if len(lost | fallen_photos(later, photos, lost, k)) >= len(fallen) + len(refused):
         return None
     return Regrouped(later, crops, frozenset({*fallen, *photos[rows].tolist()}))
@@ -72,7 +72,7 @@ def fallen_photos(decision: Decision, photos: Ints, refused: Collection[int], k:
     return withdrawn(decision.groups, decision.subjects, photos, refused, k) - set(refused)
 
 
-def faceless_photos(decision: Decision, photos: Ints, settings: Settings) -> set[int]:
+def groupless_photos(decision: Decision, photos: Ints, settings: Settings) -> set[int]:
     """The photos that a face without a group keeps from being released."""
     return set(photos[decision.groups < 0].tolist()) if takes_photos_away(settings) else set()
 

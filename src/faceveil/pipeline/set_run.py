@@ -37,7 +37,7 @@ from faceveil.pipeline.look import with_gallery
 from faceveil.pipeline.manifest import SetResult, Summary, manifest
 from faceveil.pipeline.plan import Plan
 from faceveil.pipeline.private import PrivateFolder
-from faceveil.pipeline.regroup import Regrouped, faceless_photos, fallen_photos, regroup
+from faceveil.pipeline.regroup import Regrouped, fallen_photos, groupless_photos, regroup
 from faceveil.pipeline.settings import Settings, rng_for
 from faceveil.pipeline.survey import Surveyed, assemble, missing_photos, survey_photo
 from faceveil.pipeline.work import Clock
@@ -192,8 +192,8 @@ def _release_photos(
 
 def _refused(settings: Settings, surveyed: Surveyed, decision: Decision) -> dict[int, str]:
     """The photos that the decision itself keeps back, with the reason."""
-    faceless = faceless_photos(decision, surveyed.photo_of, settings)
-    reasons = {number: reasons_of(decision, surveyed.photos[number])[0] for number in faceless}
+    groupless = groupless_photos(decision, surveyed.photo_of, settings)
+    reasons = {number: reasons_of(decision, surveyed.photos[number])[0] for number in groupless}
     return reasons | decision.refused
 
 
