@@ -61,7 +61,7 @@ def end_to_end(count: int, k: int) -> dict[str, float]:
 
         def progress(stage: str) -> None:
             """Book the time since the last call; grouping is announced when it begins, so it ends with the next."""
-            now, name = time.process_time(), "grouping" if said[0] == "grouping" else stage
+            now, name = time.process_time(), said[0] if said[0].startswith("grouping") else stage
             spent[name] = spent.get(name, 0.0) + now - last[0]
             said[0], last[0] = stage, now
 

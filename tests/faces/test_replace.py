@@ -1,11 +1,13 @@
 """Replacing a face: nothing of it stays, the same picture is the same for all, and what was put in is known again."""
 
+import cv2
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from faceveil.faces import Alignment, Face, align_ffhq, find_faces, region
+from faceveil.faces.person_only import person_only
 from faceveil.faces.replace import (
     checked_mask,
     cover_face,
@@ -15,6 +17,7 @@ from faceveil.faces.replace import (
     replace_face,
     visible_inner,
 )
+from faceveil.models.segmenter import person_mask
 
 
 @pytest.fixture(scope="module")
@@ -51,11 +54,43 @@ def test_pixels_outside_the_region_keep_their_values(portrait, face, picture):
 
 
 def test_the_inner_face_is_the_picture_itself(portrait, face, picture):
-    """At the picture's own scale and upright, every inner pixel is the picture's, whatever photo it is put in."""
+    """At the picture's own scale and upright, every inner pixel is its person's, whatever photo it is put in."""
     cut = Alignment(np.array([[1.0, 0, -100], [0, 1, -120]]), 256)
     out, _ = replace_face(portrait, face, picture, cut)
     inner = inner_mask(256) > 0
-    assert np.array_equal(out[120:376, 100:356][inner], picture[inner])
+    assert np.array_equal(out[120:376, 100:356][inner], person_only(picture)[inner])
+
+
+def test_what_was_behind_the_picture_s_person_is_not_put_in(portrait, face, picture):
+    """A screaming green behind a face that is much narrower than the head it is put on."""
+    narrow, green = _on_green(picture, width=0.7)
+    cut = align_ffhq(face, 256)
+    out, where = replace_face(portrait, face, narrow, cut)
+    changed = where.full((512, 512)) > 0
+    assert (_greenness(narrow)[green & (inner_mask(256) > 0)] > 150).sum() > 500  # it would have been
+    assert (_greenness(out)[changed] > 40).mean() < 0.002
+
+
+def test_the_face_itself_stays_as_it_was_drawn(picture):
+    """Eyes, nose and mouth are the picture's; also where the segmenter sees nobody."""
+    kept = np.s_[100:200, 96:160]
+    assert np.array_equal(person_only(picture)[kept], picture[kept])
+    flat = np.full_like(picture, 90)
+    assert np.array_equal(person_only(flat), flat)
+
+
+def _on_green(picture: np.ndarray, width: float) -> tuple[np.ndarray, np.ndarray]:
+    """The person made narrower, before green; and where the green is."""
+    person = (person_mask(picture) > 0.5).astype(np.uint8)
+    squeeze = np.array([[width, 0, 128 * (1 - width)], [0, 1, 0]])
+    narrow, person = (cv2.warpAffine(part, squeeze, (256, 256)) for part in (picture, person))
+    green = cv2.erode(person, np.ones((5, 5), np.uint8)) == 0
+    return np.where(green[..., None], np.array([0, 255, 0], np.uint8), narrow), green
+
+
+def _greenness(image: np.ndarray) -> np.ndarray:
+    parts = image.astype(int)
+    return parts[..., 1] - parts[..., [0, 2]].max(axis=-1)
 
 
 def test_a_replaced_face_is_known_again_and_another_is_not(portrait, face, picture):

@@ -21,9 +21,10 @@ from faceveil.errors import GroupingError, OutputError, UsageError
 from faceveil.methods import METHODS, Release
 from faceveil.photos import read_photo
 from faceveil.pipeline import set_run, survey
-from faceveil.pipeline.decide import check_release, withdrawn
+from faceveil.pipeline.decide import Decision, check_release, withdrawn
 from faceveil.pipeline.engines import engine, serial
 from faceveil.pipeline.plan import STATE
+from faceveil.pipeline.regroup import _without_group, fallen_photos
 from faceveil.privacy.verify import verify
 
 ROOT = Path(__file__).parents[2]
@@ -265,22 +266,96 @@ def test_a_face_without_a_group_is_withheld_from_crops(crowd, tmp_path):
     assert len(bytes_of(tmp_path / "out")) == 10 and verify(tmp_path / "out").holds
 
 
-def test_photos_of_a_group_that_falls_below_k_are_withdrawn(crowd, tmp_path):
-    """A photo that changes under the run cannot be written; then its group is too small."""
+def meddling(crowd: Path, dying: object = None):
+    """An engine under which single-6.jpg changes before it is written, so that it fails and its group is too small;
+    it dies after so many photos of those who were grouped again."""
 
-    def meddling(work, items):
-        for item in items:
-            if work.func.__name__ == "replace_in_photo" and item.job.name == "single-6.jpg":
+    def chosen(work, items):
+        for number, item in enumerate(items):
+            if work.func.__name__ == "replace_in_photo":
                 shutil.copy(crowd / "single-1.jpg", crowd / "single-6.jpg")
+                if item.round and number == dying:
+                    raise Died
             yield work(item)
 
-    summary = anonymize(crowd, tmp_path / "out", settings=K3, engine=meddling)
+    return chosen
+
+
+@pytest.fixture(scope="module")
+def regrouped(crowd_made, tmp_path_factory) -> dict[str, bytes]:
+    """What an undisturbed run writes in which a photo fails and the others of its group are grouped again."""
+    place = tmp_path_factory.mktemp("regrouped")
+    crowd = Path(shutil.copytree(crowd_made, place / "crowd"))
+    anonymize(crowd, place / "out", settings=K3, engine=meddling(crowd))
+    return bytes_of(place / "out")
+
+
+def test_a_photo_that_fails_does_not_take_its_group_along(crowd, tmp_path, regrouped):
+    """Those who lose the k-th person to it get a new group and a new face, and the claim holds."""
+    out, stages = tmp_path / "out", []
+    summary = anonymize(crowd, out, settings=K3, engine=meddling(crowd), progress=stages.append)
+    assert [outcome.name for outcome in summary.quarantined] == ["single-6.jpg"]
+    assert stages.count("grouping again") == 1 and stages.count("replacing again") > 1
+    assert bytes_of(out) == regrouped and len(regrouped) == 8
+    verdict = verify(out)
+    assert verdict.holds and verdict.smallest >= 3 and verdict.faces == 10
+    figures = json.loads((out / "run.json").read_text())["figures"]
+    assert figures["photos_again"] == figures["photos_again_released"] > 0
+    assert any("grouped again" in note for note in summary.result.notes)
+
+
+@pytest.mark.parametrize("stage", ["keeping", 2])
+def test_a_run_cut_off_while_people_are_grouped_again_resumes_to_the_same_bytes(
+    crowd, tmp_path, stage, monkeypatch, temporary, regrouped
+):
+    def die(*_, **__):
+        raise Died
+
+    out = tmp_path / "out"
+    with monkeypatch.context() as patch, pytest.raises(Died):
+        if stage == "keeping":  # when the old photos are gone and the new decision is not there yet
+            patch.setattr(set_run, "keep", die)
+        anonymize(crowd, out, settings=K3, engine=meddling(crowd, dying=stage))
+    summary = anonymize(crowd, out, settings=K3, resume=True)
+    assert bytes_of(out) == regrouped and verify(out).holds
+    assert [outcome.name for outcome in summary.quarantined] == ["single-6.jpg"]
+    assert list(temporary.iterdir()) == [] and not (out / STATE).exists()
+
+
+@pytest.mark.parametrize("why", ["no group", "a broken claim"])
+def test_photos_of_a_group_that_falls_below_k_are_withdrawn_where_no_other_is_found(
+    crowd, tmp_path, monkeypatch, why
+):
+    first, calls = PixelMean.release, []
+
+    def release(self, faces, rng):
+        calls.append(len(faces))
+        if len(calls) == 1:
+            return first(self, faces, rng)
+        groups = np.full(len(faces), -1) if why == "no group" else np.arange(len(faces))
+        return Release(groups, groups, np.zeros((groups.max() + 1, 256, 256, 3), np.uint8))
+
+    monkeypatch.setattr(PixelMean, "release", release)
+    summary = anonymize(crowd, tmp_path / "out", settings=K3, engine=meddling(crowd))
     reasons = {outcome.name: outcome.reason for outcome in summary.quarantined}
-    assert "changed while" in reasons.pop("single-6.jpg")
+    assert len(calls) == 2 and "changed while" in reasons.pop("single-6.jpg")
     assert reasons and set(reasons.values()) == {set_run.FELL_BELOW}
     assert not any((tmp_path / "out" / name).exists() for name in reasons)
     verdict = verify(tmp_path / "out")
     assert verdict.holds and (verdict.smallest >= 3 or verdict.groups == 0)
+
+
+def test_only_those_are_grouped_again_whose_group_fell_and_others_where_they_are_few():
+    decision = Decision(np.arange(9), np.array([1, 1, 1, 2, 2, 2, 3, 3, 3]), np.zeros(9, int))
+    photos, rng = np.array([0, 1, 2, 3, 4, 5, 5, 6, 7]), np.random.default_rng(0)
+    fallen = fallen_photos(decision, photos, {0}, 3)
+    assert fallen == {1, 2} and fallen_photos(decision, photos, {6}, 2) == set()
+    assert _without_group(decision, photos, fallen, {0}, 2, rng).tolist() == [1, 2]
+    assert len(_without_group(decision, photos, fallen, {0}, 5, rng)) == 5
+    assert _without_group(decision, photos, fallen, {0}, 99, rng).tolist() == list(range(1, 9))
+    # A photo of two people that falls takes the other's group along, if that needs it.
+    fallen = fallen_photos(decision, photos, {6}, 3)
+    assert fallen == {3, 4, 5, 7}
 
 
 @pytest.mark.parametrize("photos", [["single-6.jpg"], None], ids=["one photo", "all photos"])

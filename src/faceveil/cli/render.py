@@ -69,7 +69,7 @@ def stage_bars(total: int) -> Iterator[Callable[[str], None]]:
 
         def progress(stage: str) -> None:
             if stage not in tasks:
-                tasks[stage] = bar.add_task(stage, total=1 if stage == "grouping" else total)
+                tasks[stage] = bar.add_task(stage, total=1 if stage.startswith("grouping") else total)
             bar.advance(tasks[stage])
 
         yield progress

@@ -1,5 +1,6 @@
 """Replace a face by the face of a picture in FFHQ alignment, so that nothing of it remains.
 
+Of the picture only its person is shown: what was behind them is painted over, for all members of a group alike.
 `INNER`, the middle of the face, is shown without any mixing: there, all who get the same picture show the same face
 up to resampling. From its rim outwards the picture is stretched until its face ends where the face that was there
 ended, so that it fits the head. At that outline it fades into what was around the face in the photo.
@@ -13,7 +14,9 @@ from numpy.typing import NDArray
 
 from faceveil.faces.align import Alignment
 from faceveil.faces.face import Face, Floats, Image
+from faceveil.faces.fill import filled, smooth
 from faceveil.faces.mesh import with_mesh
+from faceveil.faces.person_only import person_only
 from faceveil.faces.regions import Region, polygon, whole_face, whole_outline
 
 # The face in an FFHQ crop, in parts of its side: medians over 60 faces of the mesh's oval, the detector's box and
@@ -63,7 +66,7 @@ def replace_face(image: Image, face: Face, picture: Image, alignment: Alignment)
         return image.copy(), cover
     weight = _faded(cover.mask, _within(inner, cover), sized.size / sized.zoom)
     patch, under = _patch(_fitted(picture, face, sized), sized, cover), image[cover.window]
-    ground = _filled(under, cover.mask > 0, patch)
+    ground = filled(under, cover.mask > 0, patch)
     mixed = ground * (1 - weight[..., None]) + patch * weight[..., None]
     changed = (cover.mask > 0) | (weight > 0)
     out = image.copy()
@@ -97,7 +100,7 @@ def _inner_outline() -> Floats:
 def _fitted(picture: Image, face: Face, alignment: Alignment) -> Image:
     """The picture on a canvas twice its size, stretched outside the inner face until its outline is the face's.
 
-    Beyond its frame the picture is mirrored.
+    Beyond its frame the picture is mirrored. Of what is around its person nothing is left.
     """
     size = picture.shape[0]
     guess = Face(np.array(BOX_XYXY) * size, np.array(POINTS) * size, 1.0, "aligned")
@@ -116,7 +119,7 @@ def _fitted(picture: Image, face: Face, alignment: Alignment) -> Image:
     )
     to_x, to_y = (np.asarray(values * size - 0.5, np.float32) for values in (x, y))
     return np.asarray(
-        cv2.remap(picture, to_x, to_y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT), np.uint8
+        cv2.remap(person_only(picture), to_x, to_y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT), np.uint8
     )
 
 
@@ -163,39 +166,9 @@ def _faded(cover: NDArray[np.uint8], inner: NDArray[np.uint8], side: float) -> N
     inside, outside = (
         cv2.distanceTransform(mask.astype(np.uint8), cv2.DIST_L2, 5) for mask in (cover > 0, cover == 0)
     )
-    rim = _smooth((inside - outside + FADE_OUT * side) / ((FADE_IN + FADE_OUT) * side + 1))
+    rim = smooth((inside - outside + FADE_OUT * side) / ((FADE_IN + FADE_OUT) * side + 1))
     away = cv2.distanceTransform((inner == 0).astype(np.uint8), cv2.DIST_L2, 5)
-    return np.maximum(rim, _smooth(1 - away / (FADE_OUT * side + 1)))
-
-
-def _smooth(values: NDArray[np.floating]) -> NDArray[np.float32]:
-    """From 0 to 1 without a kink."""
-    soft = np.clip(values, 0, 1)
-    return np.asarray(soft * soft * (3 - 2 * soft), np.float32)
-
-
-def _filled(around: Image, hole: NDArray[np.bool_], otherwise: Image) -> NDArray[np.float32]:
-    """The window with its hole filled smoothly from what is around it: every pixel from the finest level of a
-    pyramid that knows anything there (push and pull, Gortler et al. 1996)."""
-    known = (~hole).astype(np.float32)[..., None]
-    if not known.any():
-        return otherwise.astype(np.float32)
-    levels = [(around * known, known)]
-    while levels[-1][1].min() == 0:
-        levels.append((_halved(levels[-1][0]), _halved(levels[-1][1])))
-    colour, weight = levels[-1]
-    filled = colour / weight
-    for colour, weight in reversed(levels[:-1]):
-        size = weight.shape[1], weight.shape[0]
-        coarse = cv2.resize(filled, size, interpolation=cv2.INTER_LINEAR).reshape(colour.shape)
-        filled = colour + coarse * (1 - weight)
-    return np.asarray(filled, np.float32)
-
-
-def _halved(array: NDArray[np.float32]) -> NDArray[np.float32]:
-    rows, columns = ((side + 1) // 2 for side in array.shape[:2])
-    small = cv2.resize(array, (columns, rows), interpolation=cv2.INTER_AREA)
-    return np.asarray(small, np.float32).reshape(rows, columns, -1)
+    return np.maximum(rim, smooth(1 - away / (FADE_OUT * side + 1)))
 
 
 def _patch(canvas: Image, alignment: Alignment, where: Region) -> Image:

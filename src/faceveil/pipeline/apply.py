@@ -11,7 +11,7 @@ from faceveil.errors import PhotoError, ProtectionError
 from faceveil.faces import Alignment, Face, find_faces
 from faceveil.faces.replace import cover_face, is_replaced, replace_face
 from faceveil.photos import Photo, encode_photo, read_photo, write_bytes
-from faceveil.pipeline.decide import Decision
+from faceveil.pipeline.decide import Decision, pictures_file
 from faceveil.pipeline.journal import Outcome, Status, make_folder
 from faceveil.pipeline.plan import CROPS, Job
 from faceveil.pipeline.protect import describe_standing, union
@@ -30,6 +30,7 @@ class Replacement:
     about: PhotoFaces
     pictures: tuple[int, ...]
     reasons: tuple[str, ...] = ()  # why faces are covered
+    round: int = 0  # of the decision, which names the file of the pictures
 
 
 def replace_in_photo(item: Replacement, settings: Settings, folder: Path, staging: Path) -> Outcome:
@@ -41,7 +42,7 @@ def replace_in_photo(item: Replacement, settings: Settings, folder: Path, stagin
             raise ProtectionError("the photo changed while the run was under way.")
         clock.lap("read")
         faces = read_faces(folder, about)
-        result = _replaced(photo, faces, item.pictures, folder)
+        result = _replaced(photo, faces, item.pictures, pictures_file(folder, item.round))
         clock.lap("replace")
         places = [place for _, place in faces]
         _refuse_standing(result, places, settings)
@@ -74,11 +75,11 @@ def quarantined(job: Job, reason: str, seconds: dict[str, float] | None = None) 
 
 
 def _replaced(
-    photo: Photo, faces: list[tuple[Face, Alignment]], pictures: tuple[int, ...], folder: Path
+    photo: Photo, faces: list[tuple[Face, Alignment]], pictures: tuple[int, ...], file: Path
 ) -> Photo:
     if not faces:
         return photo
-    crops = np.load(folder / "pictures.npy", mmap_mode="r")
+    crops = np.load(file, mmap_mode="r")
     image, regions = photo.pixels, []
     for (face, place), picture in zip(faces, pictures, strict=True):
         if picture < 0:
@@ -129,7 +130,7 @@ def crops_of(decision: Decision, rng: np.random.Generator) -> list[Crop]:
 def write_crops(crops: list[Crop], output: Path, folder: Path, staging: Path) -> Iterator[Crop]:
     """Write them anew, whatever an earlier start wrote; yield each when it is there."""
     remove_crops(output)
-    pictures = np.load(folder / "pictures.npy", mmap_mode="r")
+    pictures = np.load(pictures_file(folder, 0), mmap_mode="r")
     data, of = b"", -1
     for crop in crops:
         if crop.picture != of:

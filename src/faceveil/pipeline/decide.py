@@ -25,12 +25,17 @@ from faceveil.privacy import Guarantee
 Ints = NDArray[np.int64]
 ROUNDS = 3
 DECIDED = "decision.json"
+ARRAYS = ("subjects", "groups", "pictures")
 ITEM = "\0release"  # names the randomness of this stage; no file has such a name
 
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """For each face its person, group and picture (−1: not released), and why a face is not released."""
+    """For each face its person, group and picture (−1: not released), and why a face is not released.
+
+    `round` counts how often people were grouped again (pipeline/regroup.py), `refused` are the photos that cannot be
+    released whatever their groups, with the reason, and `again` those that once lost a group.
+    """
 
     subjects: Ints
     groups: Ints
@@ -38,11 +43,13 @@ class Decision:
     reasons: dict[int, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     figures: dict[str, float] = field(default_factory=dict)
+    round: int = 0
+    refused: dict[int, str] = field(default_factory=dict)
+    again: tuple[int, ...] = ()
 
 
 def decide(surveyed: Surveyed, names: Sequence[str], settings: Settings, method: SetMethod) -> Decision:
     """Take the decision and keep it in the private folder."""
-    folder = surveyed.folder
     photos = surveyed.photo_of
     nothing = np.zeros((0, 0), np.float32)
     embeddings = surveyed.array("embeddings") if settings.subjects == "auto" and len(photos) else nothing
@@ -51,8 +58,7 @@ def decide(surveyed: Surveyed, names: Sequence[str], settings: Settings, method:
         decision, crops = _grouped(surveyed, subjects, photos, settings, method)
     else:
         decision, crops = Decision(subjects, photos, photos), np.zeros((0, 1, 1, 3), np.uint8)
-    np.save(folder / "pictures.npy", crops)
-    _write(decision, folder)
+    keep(decision, crops, surveyed.folder)
     return decision
 
 
@@ -89,7 +95,7 @@ def _grouped(
         rows = np.flatnonzero(~np.isin(photos, list(without)))
         if not len(rows):
             break
-    numbers = _shuffled_numbers(groups, rng)
+    numbers = shuffled_numbers(groups, rng)
     return Decision(subjects, numbers, pictures, reasons, release.notes, release.figures), release.crops
 
 
@@ -154,7 +160,7 @@ def _spread(values: Ints, rows: Ints, photos: Ints) -> Ints:
     return whole
 
 
-def _shuffled_numbers(groups: Ints, rng: np.random.Generator) -> Ints:
+def shuffled_numbers(groups: Ints, rng: np.random.Generator) -> Ints:
     """Groups numbered from 1 by chance, so that a number does not tell the order of the originals."""
     numbered = np.full(len(groups), -1, np.int64)
     there, which = np.unique(groups[groups >= 0], return_inverse=True)
@@ -162,20 +168,31 @@ def _shuffled_numbers(groups: Ints, rng: np.random.Generator) -> Ints:
     return numbered
 
 
-def _write(decision: Decision, folder: Path) -> None:
+def keep(decision: Decision, crops: NDArray[np.uint8], folder: Path) -> None:
+    """Write the pictures, and then in one step the decision that names them."""
+    np.save(pictures_file(folder, decision.round), crops)
     content = {
-        **{name: getattr(decision, name).tolist() for name in ("subjects", "groups", "pictures")},
-        "reasons": decision.reasons,
-        "notes": decision.notes,
+        **{name: getattr(decision, name).tolist() for name in ARRAYS},
+        **{name: getattr(decision, name) for name in ("reasons", "notes", "round", "refused", "again")},
         "figures": {name: float(value) for name, value in decision.figures.items()},
     }
     write_bytes(json.dumps(content).encode(), folder / DECIDED, overwrite=True)
 
 
+def pictures_file(folder: Path, round_: int) -> Path:
+    """All pictures that the decision of this round names."""
+    return folder / f"pictures-{round_}.npy"
+
+
 def _read(folder: Path) -> Decision:
     content = json.loads((folder / DECIDED).read_text(encoding="utf-8"))
-    subjects, groups, pictures = (
-        np.array(content[name], np.int64) for name in ("subjects", "groups", "pictures")
+    subjects, groups, pictures = (np.array(content[name], np.int64) for name in ARRAYS)
+    reasons, refused = (_with_numbers(content[name]) for name in ("reasons", "refused"))
+    notes, again = tuple(content["notes"]), tuple(content["again"])
+    return Decision(
+        subjects, groups, pictures, reasons, notes, content["figures"], content["round"], refused, again
     )
-    reasons = {int(face): reason for face, reason in content["reasons"].items()}
-    return Decision(subjects, groups, pictures, reasons, tuple(content["notes"]), content["figures"])
+
+
+def _with_numbers(reasons: dict[str, str]) -> dict[int, str]:
+    return {int(number): reason for number, reason in reasons.items()}

@@ -1,11 +1,11 @@
-"""Run a method that needs all faces at once: survey, decide, apply, and withdraw what would break the claim.
+"""Run a method that needs all faces at once: survey, decide, apply, group again, and withdraw what breaks the claim.
 
 Each stage can be cut off and gone on with. Until run.json is written the output is not complete, and the
 originals' faces lie in the private folder, which is removed at the end.
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -28,9 +28,8 @@ from faceveil.pipeline.decide import (
     Decision,
     decide,
     decided,
+    keep,
     people_in_groups,
-    takes_photos_away,
-    withdrawn,
 )
 from faceveil.pipeline.engines import Engine
 from faceveil.pipeline.journal import Journal, Outcome
@@ -38,6 +37,7 @@ from faceveil.pipeline.look import with_gallery
 from faceveil.pipeline.manifest import SetResult, Summary, manifest
 from faceveil.pipeline.plan import Plan
 from faceveil.pipeline.private import PrivateFolder
+from faceveil.pipeline.regroup import Regrouped, fallen_photos, groupless_photos, regroup
 from faceveil.pipeline.settings import Settings, rng_for
 from faceveil.pipeline.survey import Surveyed, assemble, missing_photos, survey_photo
 from faceveil.pipeline.work import Clock
@@ -105,13 +105,14 @@ def _stages(
         done |= outcomes_of_crops(decision, surveyed, plan.jobs)
         released = set(surveyed.photos)
     else:
-        done |= _replace_all(plan, settings, surveyed, decision, journal, engine, progress)
-        _withdraw(plan, settings, surveyed, decision, done)
+        decision, outcomes = _release_photos(plan, settings, surveyed, decision, journal, engine, progress)
+        done |= outcomes
         released = {number for number, outcome in done.items() if outcome.status != "quarantined"}
     clock.lap("releasing")
     record = _record(plan, settings, surveyed, decision, released)
     people = len(np.unique(decision.subjects)) if len(surveyed) else 0
-    result = SetResult(record, people, decision.figures, decision.notes, clock.laps)
+    figures, notes = _grouped_again(decision, released)
+    result = SetResult(record, people, decision.figures | figures, (*decision.notes, *notes), clock.laps)
     return [done[number] for number in range(len(plan.jobs))], result
 
 
@@ -154,7 +155,7 @@ def survey(
     return assemble(folder, [number for number in numbers if number not in failed], failed)
 
 
-def _replace_all(
+def _release_photos(
     plan: Plan,
     settings: Settings,
     surveyed: Surveyed,
@@ -162,38 +163,90 @@ def _replace_all(
     journal: Journal,
     engine: Engine,
     progress: Progress,
-) -> dict[int, Outcome]:
-    without = _without_group(surveyed, decision) if takes_photos_away(settings) else set()
-    lost = withdrawn(decision.groups, decision.subjects, surveyed.photo_of, without, _k(settings))
+) -> tuple[Decision, dict[int, Outcome]]:
+    """Replace, see who lost a group to photos that failed, group those again and replace, until all have k people."""
     number_of = {plan.jobs[number].name: number for number in surveyed.photos}
     done = {number_of[name]: outcome for name, outcome in journal.done.items() if name in number_of}
-    done |= {number: quarantined(plan.jobs[number], _reason(surveyed, decision, number)) for number in lost}
+    while True:
+        refused = _refused(settings, surveyed, decision)
+        but = {*done, *refused, *fallen_photos(decision, surveyed.photo_of, refused, _k(settings))}
+        for outcome in _replace(plan, settings, surveyed, decision, but, engine):
+            journal.add(outcome)
+            number = number_of[outcome.name]
+            done[number] = outcome
+            if outcome.status == "quarantined":
+                refused[number] = outcome.reason
+            progress("replacing again" if decision.round else "replacing")
+        again = _group_again(settings, surveyed, decision, refused, engine, progress)
+        if again is None:
+            break
+        for number in again.photos:  # before the decision: what is there was made by the one that counts
+            plan.jobs[number].target.unlink(missing_ok=True)
+            done.pop(number, None)
+        keep(again.decision, again.crops, surveyed.folder)
+        decision = again.decision
+    fallen = fallen_photos(decision, surveyed.photo_of, refused, _k(settings))
+    without = refused | dict.fromkeys(fallen, FELL_BELOW)
+    return decision, done | {number: quarantined(plan.jobs[number], why) for number, why in without.items()}
+
+
+def _refused(settings: Settings, surveyed: Surveyed, decision: Decision) -> dict[int, str]:
+    """The photos that the decision itself keeps back, with the reason."""
+    groupless = groupless_photos(decision, surveyed.photo_of, settings)
+    reasons = {number: reasons_of(decision, surveyed.photos[number])[0] for number in groupless}
+    return reasons | decision.refused
+
+
+def _replace(
+    plan: Plan,
+    settings: Settings,
+    surveyed: Surveyed,
+    decision: Decision,
+    but: Collection[int],
+    engine: Engine,
+) -> Iterator[Outcome]:
+    """Put the groups' faces into all photos but these."""
     items = [
         Replacement(
             plan.jobs[number],
             about,
             tuple(decision.pictures[about.rows].tolist()),
             tuple(reasons_of(decision, about)),
+            decision.round,
         )
         for number, about in surveyed.photos.items()
-        if number not in done
+        if number not in but
     ]
     work = partial(replace_in_photo, settings=settings, folder=surveyed.folder, staging=plan.state)
-    for outcome in engine(work, items):
-        journal.add(outcome)
-        done[number_of[outcome.name]] = outcome
-        progress("replacing")
-    return done
+    return iter(engine(work, items))
 
 
-def _withdraw(
-    plan: Plan, settings: Settings, surveyed: Surveyed, decision: Decision, done: dict[int, Outcome]
-) -> None:
-    """A photo that failed while it was written takes its people from their groups: look again who has k."""
-    failed = [number for number in surveyed.photos if done[number].status == "quarantined"]
-    everyone = surveyed.photo_of
-    for number in withdrawn(decision.groups, decision.subjects, everyone, failed, _k(settings)) - set(failed):
-        done[number] = quarantined(plan.jobs[number], FELL_BELOW)
+def _group_again(
+    settings: Settings,
+    surveyed: Surveyed,
+    decision: Decision,
+    refused: dict[int, str],
+    engine: Engine,
+    progress: Progress,
+) -> Regrouped | None:
+    if not fallen_photos(decision, surveyed.photo_of, refused, _k(settings)):
+        return None
+    progress("grouping again")
+    with with_gallery(settings, surveyed.folder, engine=engine) as (method, _):
+        return regroup(surveyed, decision, refused, settings, method)
+
+
+def _grouped_again(decision: Decision, released: Collection[int]) -> tuple[dict[str, float], tuple[str, ...]]:
+    """What became of the photos that lost a group to others: in figures and in words."""
+    if not decision.again:
+        return {}, ()
+    photos, saved = len(decision.again), len(set(decision.again) & set(released))
+    note = (
+        f"{photos} photos lost a group because others could not be released. Their people were grouped again, "
+        f"and {saved} of these photos are released."
+    )
+    figures = {"rounds_again": decision.round, "photos_again": photos, "photos_again_released": saved}
+    return {name: float(value) for name, value in figures.items()}, (note,)
 
 
 def _record(
@@ -219,15 +272,6 @@ def _record(
         if number in released
     }
     return ReleaseRecord("photos", k, sizes, photos)
-
-
-def _without_group(surveyed: Surveyed, decision: Decision) -> set[int]:
-    return set(surveyed.photo_of[decision.groups < 0].tolist())
-
-
-def _reason(surveyed: Surveyed, decision: Decision, number: int) -> str:
-    said = reasons_of(decision, surveyed.photos[number])
-    return said[0] if said else FELL_BELOW
 
 
 def _k(settings: Settings) -> int:

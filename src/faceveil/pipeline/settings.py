@@ -19,6 +19,7 @@ RELEASES = ("photos", "crops")
 LEFTOVERS = ("quarantine", "cover")
 SUBJECTS = ("auto", "folder", "each")  # or a CSV file
 SUBJECT_RECOGNIZER = "mobilefacenet.facesdk"  # the most accurate of the three on LFW
+SEGMENTER = "selfie.256"  # tells a group's face from what is behind it, where it is put into photos
 SECOND = {"yunet": "blazeface", "haar": "blazeface", "blazeface": "yunet"}  # who checks whose work
 
 
@@ -82,6 +83,8 @@ class Settings:
         names = [CARDS[self.detector], CARDS[SECOND[self.detector]], "facemesh.468"]
         if self.knows_the_set and self.subjects == "auto":
             names.append(SUBJECT_RECOGNIZER)
+        if self.needs_all_faces and self.release == "photos":
+            names.append(SEGMENTER)
         return list(dict.fromkeys([*(name for name in names if name), *self.method.cards]))
 
     def describe(self) -> dict[str, object]:
