@@ -21,7 +21,7 @@ from faceveil.methods.styleid.choice import TRIED, shortlists
 from faceveil.methods.styleid.control import another, control
 from faceveil.methods.styleid.fit import fitted_mesh, looking, warp, with_forehead
 from faceveil.methods.styleid.harmony import harmonised
-from faceveil.methods.styleid.light import Weights, relit
+from faceveil.methods.styleid.light import PATCHY, Weights, light_on, relit
 from faceveil.methods.styleid.looks import GAZE_X, GAZE_Y, face_in_crop, looks, lower_face_shade, traits
 from faceveil.methods.styleid.targets import ORIGINS, Person, labels, pool
 from faceveil.models.generator import Generator, as_wplus
@@ -35,15 +35,16 @@ SKETCH = 64  # px of the render on which a target is first looked at, enlarged t
 CORRECTION = 0.8  # of what the sketch is off; directions are not quite independent
 # Whitened units away from the source, and in a random direction, which each target keeps; for each of choice.CHOICES.
 # Far squeezes eyes.
-AWAY, ASIDE, SEED = (3.0, 3.7, 4.4, 5.1), (5.0, 5.0, 7.3, 8.5), 5
+AWAY, ASIDE, SEED = (3.0, 3.7, 3.7, 4.4), (5.0, 5.0, 5.0, 7.0), 5
 # How much of each trait's difference is moved. Mouth width and eye opening are as much shape as expression, and
 # taken over whole they bring a person's AUC up by 0.07 to 0.1.
 SHARE = np.array([1.0, 1.0, 1.0, 0.3, 0.7, 0.3, 1.0, 1.0, 1.0] + [1.0] * 5)
 # How far each trait may be moved at first and after the sketch, in deviations: age and moods read too coarsely.
 FIRST = np.array([2.0] * 8 + [1.0] * 6)
 SECOND = np.array([1.0] * 8 + [0.6] + [0.5] * 5)
-# What one unit of a sketch's cost is: thresholds that are missing to WANTED, years; and what another class costs.
-WANTED, MARGIN_UNIT, YEARS_UNIT = 1.4, 0.1, 4.0
+# What one unit of a sketch's cost is: thresholds that are missing to WANTED, years, patches of light beyond
+# PATCHY; and what another class costs.
+WANTED, MARGIN_UNIT, YEARS_UNIT, PATCHY_UNIT = 1.4, 0.1, 4.0, 0.04
 OTHER_EXPRESSION, OTHER_ORIGIN, OTHER_GENDER = 3.0, 4.0, 6.0
 LARGEST = 1024
 MOST_GAZE = 0.15  # eye widths by which irises are moved at most
@@ -131,8 +132,10 @@ def sketch(source: Source, target: int, turn: int = 0) -> Sketch:
         assert face.mesh is not None
         seen = attributes(crop, face)
         shown = traits(looks(crop, face), seen.age, seen.expression)
+        mesh = with_forehead(face.mesh)
         cost = _cost(source, seen, labels(crop), embeddings(crop, face, list(source.embeddings)))
-        source.sketches[target, turn] = Sketch(wplus, crop, with_forehead(face.mesh), shown, cost)
+        cost += max(0.0, light_on(crop, mesh).patchiness - PATCHY) / PATCHY_UNIT
+        source.sketches[target, turn] = Sketch(wplus, crop, mesh, shown, cost)
     return source.sketches[target, turn]
 
 
