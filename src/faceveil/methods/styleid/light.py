@@ -1,4 +1,12 @@
-"""Light and skin of the source for the target: the slow part of colour is the source's, the detail the target's."""
+"""Light and skin of the source for the target: the slow part of colour is the source's, the detail the target's.
+
+Light on a face is told well by few numbers: over a convex body of one colour it is a polynomial of low order in the
+surface's direction (Basri and Jacobs 2003), so here it is one in the place on the face. What a fringe, a hat or
+glasses throw on the source's face does not fit it and is left out. A target in hard light is softened until its face
+is no patchier than the source's, or than one in soft light.
+"""
+
+from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -8,42 +16,104 @@ from faceveil.faces.face import Floats, Image
 from faceveil.faces.regions import LEFT_BROW, LEFT_EYE, LIPS, OVAL, RIGHT_BROW, RIGHT_EYE
 
 WORK = 64  # px: slow colour needs no more
-REACH = 0.07  # of the crop's side: what varies slower than this is light
+REACH = 0.03  # of the crop's side: what varies faster is detail
+DARK, GREY = 8.0, 4.0  # added to lightness and to colours in Lab before they are multiplied
+MISFIT = (0.12, 4.0, 4.0)  # of log lightness and of colours, from which a pixel counts less for the light
+STIFF = 0.02  # how much a polynomial is held back
+MOST_GAIN = 0.8  # of log lightness
+LEAST_TINT, MOST_TINT = 0.4, 1.4  # factors of colour; what is missing is added
+PATCHY = 0.06  # of log lightness: about what faces in soft light have
+SOFTEST = 0.8  # share of a target's patches that is taken away at most
 CHEEKS = ([50, 101, 36, 205], [280, 330, 266, 425])
 LEAST_SPREAD = np.array([80.0, 10.0, 12.0])  # of skin's colours in Lab
 Weights = NDArray[np.float32]
 
 
+class Light(NamedTuple):
+    """How a face is lit, in WORK × WORK pixels."""
+
+    slow: NDArray[np.float64]  # log lightness, a and b as polynomials of the place
+    patches: Weights  # what log lightness has besides
+    patchiness: float  # how large patches are on the skin
+
+
 def relit(target: Image, target_mesh: Floats, source: Image, source_mesh: Floats) -> Image:
     """The target's crop under the source's light; both meshes are in crop pixels (468 × 2)."""
-    side = target.shape[0]
-    fields = []
-    for crop, mesh in ((source, source_mesh), (target, target_mesh)):
-        lab = np.asarray(cv2.resize(_lab(crop), (WORK, WORK), interpolation=cv2.INTER_AREA), np.float32)
-        fields.append(_slow(lab, _skin_weight(lab, mesh * (WORK / side))))
-    gain = np.clip((fields[0][..., 0] + 8) / (fields[1][..., 0] + 8), 0.3, 2.5)
-    tint = fields[0][..., 1:] - fields[1][..., 1:]
-    whole = cv2.resize(np.dstack([gain, tint]), (side, side), interpolation=cv2.INTER_CUBIC)
-    lab = _lab(target)
-    lab[..., 0] = np.clip((lab[..., 0] + 8) * whole[..., 0] - 8, 0, 100)
-    lab[..., 1:] += whole[..., 1:]
+    wanted, had = light_on(source, source_mesh), light_on(target, target_mesh)
+    allowed = min(wanted.patchiness, PATCHY)  # a fringe may pass for patches
+    softer = np.clip(1 - allowed / max(had.patchiness, 1e-6), 0, SOFTEST)
+    brighter = np.clip(wanted.slow[..., 0] - had.slow[..., 0], -MOST_GAIN, MOST_GAIN)
+    gain = np.exp(brighter - softer * had.patches)
+    colours, own = wanted.slow[..., 1:], had.slow[..., 1:]
+    tint = np.clip((colours + GREY) / np.maximum(own + GREY, 1), LEAST_TINT, MOST_TINT)
+    rest = colours + GREY - (own + GREY) * tint
+    fields = np.dstack([gain, tint, rest]).astype(np.float32)
+    return _under(fields, target)
+
+
+def _under(fields: Weights, crop: Image) -> Image:
+    """The crop with lightness and colours multiplied, and colours added."""
+    whole = cv2.resize(fields, crop.shape[1::-1], interpolation=cv2.INTER_LINEAR)
+    lab = _lab(crop)
+    lab[..., 0] = np.clip((lab[..., 0] + DARK) * whole[..., 0] - DARK, 0, 100)
+    lab[..., 1:] = (lab[..., 1:] + GREY) * whole[..., 1:3] - GREY + whole[..., 3:]
     rgb = cv2.cvtColor(lab, cv2.COLOR_LAB2RGB)
     return np.rint(np.clip(rgb, 0, 1) * 255).astype(np.uint8)
+
+
+def light_on(crop: Image, mesh: Floats) -> Light:
+    """The light on the skin of a face; what lies before the skin is left out."""
+    lab = _lab(np.asarray(cv2.resize(crop, (WORK, WORK), interpolation=cv2.INTER_AREA), np.uint8))
+    mesh = mesh * (WORK / crop.shape[0])
+    weight = _skin_weight(lab, mesh)
+    lab[..., 0] = np.log(lab[..., 0] + DARK)
+    slow = _polynomials(lab, weight, mesh)
+    rest = (lab[..., 0] - slow[..., 0]).astype(np.float32) * weight
+    near = cv2.GaussianBlur(weight, (0, 0), REACH * WORK)
+    patches = np.asarray(cv2.GaussianBlur(rest, (0, 0), REACH * WORK) / (near + 0.05), np.float32)
+    size = float((weight * patches**2).sum() / max(float(weight.sum()), 1e-6)) ** 0.5
+    return Light(slow, patches, size)
+
+
+def _polynomials(tones: Weights, weight: Weights, mesh: Floats) -> NDArray[np.float64]:
+    """Each channel as a polynomial over the face, that of lightness square, and constant beyond the face."""
+    basis, skin = _basis(mesh), weight.ravel() > 0
+    on_skin, values, share = basis[skin], tones.reshape(-1, 3)[skin].astype(np.float64), weight.ravel()[skin]
+    fields = [
+        basis[:, :terms] @ _fit(on_skin[:, :terms], values[:, channel], share, MISFIT[channel])
+        for channel, terms in enumerate((6, 3, 3))
+    ]
+    return np.stack(fields, axis=-1).reshape(WORK, WORK, 3)
+
+
+def _basis(mesh: Floats) -> NDArray[np.float64]:
+    """1, x, y, x², xy and y² of every pixel, row by row: x and y reach from −1 to 1 over the face."""
+    low, high = mesh[OVAL].min(axis=0), mesh[OVAL].max(axis=0)
+    across, down = 2 * (np.arange(WORK)[:, None] + 0.5 - low).T / np.maximum(high - low, 1e-6)[:, None] - 1
+    x, y = np.tile(across, WORK), np.repeat(down, WORK)
+    beyond = np.maximum(np.hypot(x, y), 1)
+    x, y = x / beyond, y / beyond
+    return np.column_stack([np.ones_like(x), x, y, x * x, x * y, y * y])
+
+
+def _fit(
+    basis: NDArray[np.float64], values: NDArray[np.float64], weight: Weights, misfit: float, rounds: int = 3
+) -> NDArray[np.float64]:
+    """Coefficients by least squares, weighted anew: what does not fit counts less (Cauchy's weights)."""
+    stiff = STIFF * np.diag([0.0] + [1.0] * (basis.shape[1] - 1))
+    share = weight.astype(np.float64)
+    coefficients = np.zeros(basis.shape[1])
+    for _ in range(rounds):
+        weighted = basis.T * share
+        normal = weighted @ basis + share.sum() * stiff + 1e-6 * np.eye(basis.shape[1])
+        coefficients = np.linalg.solve(normal, weighted @ values)
+        share = weight / (1 + ((values - basis @ coefficients) / misfit) ** 2)
+    return coefficients
 
 
 def skin_likeness(crop: Image, mesh: Floats) -> Weights:
     """1 where a pixel has the colour of the cheeks, 0 where it has not, smooth between."""
     return _likeness(_lab(crop), mesh)
-
-
-def _slow(lab: Weights, weight: Weights) -> Weights:
-    """The slow part of colour, from pixels of skin alone; where there is none it is their mean."""
-    total = max(float(weight.sum()), 1e-6)
-    mean = (lab * weight[..., None]).sum(axis=(0, 1)) / total
-    sigma = REACH * WORK
-    near = cv2.GaussianBlur(weight, (0, 0), sigma)
-    sums = cv2.GaussianBlur((lab - mean) * weight[..., None], (0, 0), sigma)
-    return np.asarray(mean + sums / (near[..., None] + 0.05), np.float32)
 
 
 def _skin_weight(lab: Weights, mesh: Floats) -> Weights:
@@ -58,8 +128,8 @@ def _skin_weight(lab: Weights, mesh: Floats) -> Weights:
         return weight
     middle = np.median(colours, axis=0)
     deviation = 1.48 * np.median(np.abs(colours - middle), axis=0)
-    spread = np.diag(deviation**2 + LEAST_SPREAD)  # light may vary much over a face, a fringe lies outside it
-    return weight * (0.02 + _alike(lab, middle, spread))
+    spread = deviation**2 + LEAST_SPREAD  # light may vary much over a face, a fringe lies outside it
+    return weight * (0.02 + _near(((lab - middle) ** 2 / spread.astype(np.float32)).sum(axis=-1)))
 
 
 def _likeness(lab: Weights, mesh: Floats) -> Weights:
@@ -76,7 +146,11 @@ def _likeness(lab: Weights, mesh: Floats) -> Weights:
 def _alike(lab: Weights, colour: Weights, spread: NDArray[np.floating]) -> Weights:
     """1 near a colour, 0 far from it, measured by a covariance."""
     off = lab - colour
-    squared = np.einsum("...i,ij,...j", off, np.linalg.inv(spread), off)
+    return _near(np.einsum("...i,ij,...j", off, np.linalg.inv(spread), off))
+
+
+def _near(squared: NDArray[np.floating]) -> Weights:
+    """1 for small squared distances, 0 for large ones."""
     return np.asarray(1 / (1 + np.exp(np.clip(1.5 * (squared - 6), -30, 30))), np.float32)
 
 

@@ -12,6 +12,7 @@ in black, or refused.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain, islice
 from typing import ClassVar
 
 import numpy as np
@@ -25,13 +26,12 @@ from faceveil.methods.company import Company, Met, Profile
 from faceveil.methods.filters import FILTERS
 from faceveil.methods.styleid.channels import BLOCK, CHANNELS, SLOTS, best, read_table
 from faceveil.methods.styleid.check import check
+from faceveil.methods.styleid.choice import CHOICES, TRIED, shortlists
 from faceveil.methods.styleid.guests import met, received, seen, targets_for
 from faceveil.methods.styleid.layers import LAYERS, WHOLE, swapped_render
 from faceveil.methods.styleid.mask import REGIONS, from_on, part_of
 from faceveil.methods.styleid.swap import (
     CARDS,
-    PUSH,
-    PUSH_MORE,
     Fitted,
     Source,
     choose,
@@ -56,7 +56,6 @@ IN_COMPANY = {  # what a run over a set adds, at the highest level and below
 }
 FEATHER = 0.012  # of the crop's side
 MORE = 1  # further tries for what is wished for besides, once a face holds the check
-AT_ONCE = 3  # targets that are looked at before the first of them is rendered
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ class StyleId:
     summary: str = "another face, of nobody, with the same pose, expression, age and light"
     privacy: str = "medium"
     fallback: str = "blackout"
-    tries: int = 6
+    tries: int = TRIED * len(CHOICES)
     recognizers: tuple[str, ...] = tuple(RECOGNIZERS)
     consistent: bool = False
     company: Company | None = None  # given by a run that knows the set
@@ -179,20 +178,23 @@ class StyleId:
 
     def candidates(self, source: Source, rng: np.random.Generator) -> Iterator[int]:
         """Targets in the order to try them: of each few the one first that promises most."""
-        chosen = choose(source, rng, self.tries)
-        for first in range(0, len(chosen), AT_ONCE):
-            few = chosen[first : first + AT_ONCE]
-            yield from sorted(few, key=lambda target: sketch(source, target, _push(first)).cost)
+        every = enumerate(shortlists(source.person, source.embeddings, rng))
+        promising = (
+            sorted(few, key=lambda target: sketch(source, target, turn).cost)[:TRIED] for turn, few in every
+        )
+        return islice(chain.from_iterable(promising), self.tries)
 
     def faces(self, source: Source, target: int, number: int) -> Iterator[Fitted]:
         """New faces from one target, to be checked in this order; `number` counts the tries before."""
-        new = fitted(source, moved_render(source, target, _push(number)))
+        new = fitted(source, moved_render(source, target, _turn(number)))
         yield from _widening(source, new, PRIVACY[self.privacy][1])
 
 
 @dataclass(frozen=True)
 class OfCode(StyleId):
     """Mixes a target's code into the source's own, as the encoder reads it."""
+
+    tries: int = 6  # what stays of the source is its own code: another kind of target helps little
 
     def candidates(self, source: Source, rng: np.random.Generator) -> Iterator[int]:
         """Targets as they come: what becomes of them depends on the source's code."""
@@ -271,13 +273,13 @@ class StyleIdMask(StyleId):
 
     def faces(self, source: Source, target: int, number: int) -> Iterator[Fitted]:
         """One target in ever larger regions."""
-        new = fitted(source, moved_render(source, target, _push(number)))
+        new = fitted(source, moved_render(source, target, _turn(number)))
         yield from _widening(source, new, self.region)
 
 
-def _push(number: int) -> float:
-    """How far a face is pushed away from its source after so many tries."""
-    return PUSH + (number // AT_ONCE) * PUSH_MORE
+def _turn(number: int) -> int:
+    """Which of the choices a target comes from after so many tries."""
+    return min(number // TRIED, len(CHOICES) - 1)
 
 
 def window(layers: str) -> slice:

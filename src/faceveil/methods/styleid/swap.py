@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import chain, islice
 
 import cv2
 import numpy as np
@@ -16,36 +17,34 @@ from faceveil.faces.regions import OVAL, Mask
 from faceveil.faces.sharpness import detail, no_sharper
 from faceveil.methods.styleid.blend import Pictured, put_in, with_hair_of
 from faceveil.methods.styleid.check import embeddings, margins
+from faceveil.methods.styleid.choice import TRIED, shortlists
 from faceveil.methods.styleid.control import another, control
 from faceveil.methods.styleid.fit import fitted_mesh, looking, warp, with_forehead
 from faceveil.methods.styleid.harmony import harmonised
-from faceveil.methods.styleid.light import Weights, relit
+from faceveil.methods.styleid.light import PATCHY, Weights, light_on, relit
 from faceveil.methods.styleid.looks import GAZE_X, GAZE_Y, face_in_crop, looks, lower_face_shade, traits
 from faceveil.methods.styleid.targets import ORIGINS, Person, labels, pool
 from faceveil.models.generator import Generator, as_wplus
 from faceveil.models.mobilefacenet import CARD as ATTRNET_READS
 from faceveil.models.mobilestylegan import SIZES
 from faceveil.models.mobilestylegan import Floats as Vector
-from faceveil.models.recognizers import recognizer
 from faceveil.models.segmenter import person_mask
 
 PREVIEW = 128  # px of a small render
 SKETCH = 64  # px of the render on which a target is first looked at, enlarged to PREVIEW
-# How many targets at most are suitable, at first and later, and by how much they may suit worse than the best; how
-# many of them, the furthest from the source, are drawn from.
-SUITABLE, FURTHEST = ((100, 15.0), (200, 40.0)), 8
 CORRECTION = 0.8  # of what the sketch is off; directions are not quite independent
-# Whitened units away from the source, and more with each further try: far squeezes eyes.
-PUSH, PUSH_MORE = 3.0, 0.7
-ASIDE, SEED = 5.0, 5  # whitened units in a random direction, which each target keeps
+# Whitened units away from the source, and in a random direction, which each target keeps; for each of choice.CHOICES.
+# Far squeezes eyes.
+AWAY, ASIDE, SEED = (3.0, 3.7, 3.7, 4.4), (5.0, 5.0, 5.0, 7.0), 5
 # How much of each trait's difference is moved. Mouth width and eye opening are as much shape as expression, and
 # taken over whole they bring a person's AUC up by 0.07 to 0.1.
 SHARE = np.array([1.0, 1.0, 1.0, 0.3, 0.7, 0.3, 1.0, 1.0, 1.0] + [1.0] * 5)
 # How far each trait may be moved at first and after the sketch, in deviations: age and moods read too coarsely.
 FIRST = np.array([2.0] * 8 + [1.0] * 6)
 SECOND = np.array([1.0] * 8 + [0.6] + [0.5] * 5)
-# What one unit of a sketch's cost is: thresholds that are missing to WANTED, years; and what another class costs.
-WANTED, MARGIN_UNIT, YEARS_UNIT = 1.4, 0.1, 4.0
+# What one unit of a sketch's cost is: thresholds that are missing to WANTED, years, patches of light beyond
+# PATCHY; and what another class costs.
+WANTED, MARGIN_UNIT, YEARS_UNIT, PATCHY_UNIT = 1.4, 0.1, 4.0, 0.04
 OTHER_EXPRESSION, OTHER_ORIGIN, OTHER_GENDER = 3.0, 4.0, 6.0
 LARGEST = 1024
 MOST_GAZE = 0.15  # eye widths by which irises are moved at most
@@ -72,7 +71,7 @@ class Source:
     person: Person
     embeddings: dict[str, Vector]
     corner_xy: tuple[int, int]  # of the part in the photo
-    sketches: dict[tuple[int, float], "Sketch"] = field(default_factory=dict)  # by target and push
+    sketches: dict[tuple[int, int], "Sketch"] = field(default_factory=dict)  # by target and turn
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,36 +114,16 @@ def look_at(image: Image, face: Face, recognizers: tuple[str, ...]) -> Source | 
 
 
 def choose(source: Source, rng: np.random.Generator, count: int) -> list[int]:
-    """Targets to try, in order: of those that suit best the ones furthest from the source, drawn at random.
-
-    What stays of the source (hair, outline, light) brings a swapped face nearer to it, so being a stranger is
-    not enough. The second half of the tries comes from a wider choice, of which some are further away.
-    """
-    targets = pool()
-    unlike = targets.unlikeness(source.person)
-    order = np.argsort(unlike, kind="stable")
-    order = order[np.isfinite(unlike[order])]
-    distances = [
-        targets.distances(name, embedding) / recognizer(name).threshold
-        for name, embedding in source.embeddings.items()
-    ]
-    far = np.min(distances, axis=0) if distances else np.zeros(len(targets))
-    chosen: list[int] = []
-    share = -(-count // len(SUITABLE))
-    for most, worse in SUITABLE:
-        left = order[~np.isin(order, chosen)]
-        enough = max(share, int(np.searchsorted(unlike[left], unlike[order[0]] + worse)))
-        best = left[: min(most, enough)]
-        furthest = best[np.argsort(-far[best], kind="stable")[:FURTHEST]]
-        chosen += rng.permutation(furthest)[:share].tolist()
-    return chosen[:count]
+    """Targets to try, in order, without a look at their sketches."""
+    few = (one[:TRIED] for one in shortlists(source.person, source.embeddings, rng))
+    return list(islice(chain.from_iterable(few), count))
 
 
-def sketch(source: Source, target: int, push: float = PUSH) -> Sketch:
-    """A first look at a target in the source's pose, expression and age; made once."""
-    if (target, push) not in source.sketches:
+def sketch(source: Source, target: int, turn: int = 0) -> Sketch:
+    """A first look at a target of the choice `turn` in the source's pose, expression and age; made once."""
+    if (target, turn) not in source.sketches:
         wplus = as_wplus(pool().w[target][None])[0]
-        wplus = another(wplus, _identity_step(source, target, push))
+        wplus = another(wplus, _identity_step(source, target, turn))
         change = SHARE * (source.person.traits - pool().traits(target))
         wplus = control().moved(wplus, change, FIRST)
         small = generator().render(wplus[None], SKETCH)[0]
@@ -153,20 +132,22 @@ def sketch(source: Source, target: int, push: float = PUSH) -> Sketch:
         assert face.mesh is not None
         seen = attributes(crop, face)
         shown = traits(looks(crop, face), seen.age, seen.expression)
+        mesh = with_forehead(face.mesh)
         cost = _cost(source, seen, labels(crop), embeddings(crop, face, list(source.embeddings)))
-        source.sketches[target, push] = Sketch(wplus, crop, with_forehead(face.mesh), shown, cost)
-    return source.sketches[target, push]
+        cost += max(0.0, light_on(crop, mesh).patchiness - PATCHY) / PATCHY_UNIT
+        source.sketches[target, turn] = Sketch(wplus, crop, mesh, shown, cost)
+    return source.sketches[target, turn]
 
 
-def _identity_step(source: Source, target: int, push: float) -> Vector:
+def _identity_step(source: Source, target: int, turn: int) -> Vector:
     """Away from the source, and aside, each target its own way: generated faces resemble each other."""
     aside = control().at_random(source.embeddings, np.random.default_rng([SEED, target]))
-    return push * control().away_from(source.embeddings) + ASIDE * aside
+    return AWAY[turn] * control().away_from(source.embeddings) + ASIDE[turn] * aside
 
 
-def moved_render(source: Source, target: int, push: float = PUSH) -> Image:
+def moved_render(source: Source, target: int, turn: int = 0) -> Image:
     """The target in the source's pose, expression, age and surroundings: the sketch corrected by what it was off."""
-    first = sketch(source, target, push)
+    first = sketch(source, target, turn)
     off = SHARE * (source.person.traits - first.traits)
     wplus = control().moved(first.wplus, CORRECTION * off, SECOND)
     wplus = harmonised(source.crop, source.mesh, first.crop, first.mesh, wplus)
