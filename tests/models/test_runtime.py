@@ -1,5 +1,6 @@
 """The engine: right, safe in threads, silent on the network."""
 
+import gc
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -8,7 +9,9 @@ import numpy as np
 import pytest
 
 from faceveil.errors import UsageError, WeightsError
-from faceveil.models.runtime import Network, load, openvino
+from faceveil.models import runtime
+from faceveil.models.cards import Card, all_cards
+from faceveil.models.runtime import Network, load, openvino, read_model
 from faceveil.models.segmenter import person_mask
 
 # Counts every attempt to connect or resolve, from Python, while the engine is imported and used.
@@ -101,6 +104,32 @@ def test_ir_onnx_and_tflite_are_read(card, member):
     network = load(card, member=member)
     outputs = network([np.zeros(shape, np.float32) for shape in network.input_shapes])
     assert all(np.isfinite(output).all() for output in outputs)
+
+
+def network_of(card: Card) -> str | None:
+    """The first file of a card that OpenVINO reads."""
+    names = (member.name for member in card.members)
+    return next((name for name in names if name.endswith((".tflite", ".onnx", ".xml"))), None)
+
+
+def any_values(shape: tuple[int, ...]) -> np.ndarray:
+    """In [-1, 1]; what is free is 64."""
+    sizes = [64 if size < 0 else size for size in shape]
+    return np.random.default_rng(0).uniform(-1, 1, sizes).astype(np.float32)
+
+
+@pytest.mark.parametrize("card", [card.id for card in all_cards().values() if network_of(card)])
+def test_networks_that_serve_two_threads_say_the_same(card, monkeypatch):
+    name = network_of(all_cards()[card])
+    alone = Network(read_model(card, name))
+    monkeypatch.setattr(runtime, "_streams", 2)
+    shared = Network(read_model(card, name))
+    gc.collect()
+    inputs = [any_values(shape) for shape in alone.input_shapes]
+    with ThreadPoolExecutor(2) as pool:
+        answers = list(pool.map(lambda _: shared(inputs), range(4)))
+    for outputs in zip(alone(inputs), *answers, strict=True):
+        assert all(np.array_equal(output, outputs[0]) for output in outputs)
 
 
 def test_a_file_that_is_no_model_is_named(tmp_path):

@@ -63,8 +63,11 @@ def embedded(path: Path) -> list[np.ndarray]:
     return [one[A] for one in seen if one is not None]
 
 
-def test_processes_give_the_same_bytes_and_leave_nothing_private(family_made, tmp_path, whole, temporary):
-    anonymize(family_made, tmp_path / "out", settings=TOGETHER, engine=engine("processes", 1))
+@pytest.mark.parametrize(("name", "workers"), [("processes", 1), ("threads", 2)])
+def test_every_engine_gives_the_same_bytes_and_leaves_nothing_private(
+    name, workers, family_made, tmp_path, whole, temporary
+):
+    anonymize(family_made, tmp_path / "out", settings=TOGETHER, engine=engine(name, workers))
     assert bytes_of(tmp_path / "out") == whole
     assert list(temporary.iterdir()) == [] and not (tmp_path / "out" / STATE).exists()
     published = json.loads((tmp_path / "out" / "run.json").read_text())

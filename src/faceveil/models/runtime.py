@@ -128,10 +128,25 @@ def read_model(source: str | Path, member: str | None = None) -> Any:
     """The graph of a card or a file, not yet compiled, for code that changes it first."""
     path = Path(source) if _is_file(source) else weights(str(source), member)
     try:
-        return _core().read_model(path)
+        return _unpacked(_core().read_model(path))
     except RuntimeError as error:
         reason = str(error).strip().splitlines()[-1]
         raise WeightsError(f"OpenVINO cannot read {path}: {reason} It reads IR, ONNX and TFLite.") from error
+
+
+def _unpacked(model: Any) -> Any:
+    """The graph with weights that are stored in eight bits as numbers in f32.
+
+    Left to itself the engine unpacks them when it compiles, and with more than one stream it answers at random.
+    """
+    from openvino import opset13 as ops
+
+    for node in model.get_ordered_ops():
+        if node.get_type_name() == "Convert":
+            stored = node.input_value(0).get_node()
+            if stored.get_type_name() == "Constant" and stored.get_element_type().size == 1:
+                node.output(0).replace(ops.constant(stored.data.astype(np.float32)).output(0))
+    return model
 
 
 @once
