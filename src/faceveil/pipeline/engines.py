@@ -1,7 +1,7 @@
 """Engines: where the work of a run happens. All give the same bytes; results come as they are ready.
 
-An engine takes a function and items and yields what the function returns. A network's call uses one thread in
-every engine, so parallelism cannot change a result.
+An engine takes a function and items and yields what the function returns. A network's call, OpenCV and matrix
+products use one thread each in every engine, so parallelism cannot change a result, and nothing waits for cores.
 """
 
 import multiprocessing
@@ -16,6 +16,7 @@ from concurrent.futures import (
     wait,
 )
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import AbstractContextManager
 from functools import partial
 from itertools import islice
 from typing import Protocol, TypeVar
@@ -34,8 +35,8 @@ class Engine(Protocol):
 
 def serial(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
     """One after the other, here."""
-    _one_thread()
-    return map(work, items)
+    with _one_thread():
+        yield from map(work, items)
 
 
 def threads(
@@ -48,11 +49,11 @@ def threads(
     from faceveil.models.runtime import allow_threads
 
     workers = workers or usable_cores()
-    _one_thread()
     allow_threads(workers)
     pool = ThreadPoolExecutor(workers)
     try:
-        yield from _as_ready(pool, workers, work, items)
+        with _one_thread():
+            yield from _as_ready(pool, workers, work, items)
     finally:
         pool.shutdown(cancel_futures=True)
 
@@ -110,7 +111,10 @@ def usable_cores() -> int:
         return os.cpu_count() or 1
 
 
-def _one_thread() -> None:
+def _one_thread() -> AbstractContextManager[object]:
+    """From now on; matrix products until the end of the block, since groupers want all cores."""
     import cv2
+    from threadpoolctl import threadpool_limits
 
     cv2.setNumThreads(1)
+    return threadpool_limits(limits=1)  # type: ignore[no-any-return]
