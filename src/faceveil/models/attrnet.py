@@ -24,7 +24,7 @@ from faceveil.models import mobilefacenet
 from faceveil.models.layers import Node, Weights, linear, pool
 from faceveil.models.mobilenetv2 import taps
 from faceveil.models.resnet50 import resnet50
-from faceveil.models.runtime import Network, openvino
+from faceveil.models.runtime import Network, once, openvino
 
 WEIGHTS = Path(__file__).with_name("data") / "attrnet.npz"
 INPUT_SIZE = 128
@@ -98,7 +98,7 @@ def prepare(crop: NDArray[np.uint8]) -> NDArray[np.float32]:
     return (small.transpose(2, 0, 1)[None] / 255).astype(np.float32)
 
 
-@cache
+@once
 def _open(path: Path) -> tuple[tuple[Output, ...], str, Network]:
     try:
         with np.load(path) as stored:

@@ -6,7 +6,6 @@ The network is that of `torch/encoder.py`; its averaged weights ship in half pre
 graph here. The recogniser whose embedding the head reads comes from its own card.
 """
 
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from faceveil.models.layers import Weights, linear, pool, read_weights
 from faceveil.models.mobilefacenet import layers_in_ffhq
 from faceveil.models.mobilenetv2 import taps
 from faceveil.models.mobilestylegan import SLOTS, Floats
-from faceveil.models.runtime import Network, openvino
+from faceveil.models.runtime import Network, once, openvino
 from faceveil.models.wspace import w_space
 
 WEIGHTS = Path(__file__).with_name("data") / "encoder.npz"
@@ -57,7 +56,7 @@ def _prepare(crop: NDArray[np.uint8]) -> Floats:
     return (small.transpose(2, 0, 1)[None] / 255).astype(np.float32)
 
 
-@cache
+@once
 def _network(path: Path) -> Network:
     return Network(build_graph(read_weights(path)))
 

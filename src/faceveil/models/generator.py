@@ -10,6 +10,7 @@ costs a fraction of the time; docs/generator.md has the figures.
 """
 
 import os
+import threading
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -73,6 +74,7 @@ class Generator:
             raise UsageError(f"a generator needs threads >= 1, not {threads}.")
         self.threads = threads
         self._compiled: dict[int, Any] = {}
+        self._compiling = threading.Lock()
 
     @property
     def w_mean(self) -> Floats:
@@ -123,19 +125,23 @@ class Generator:
 
     def compiled(self, size: int) -> Any:
         """OpenVINO's compiled network for this size, made once."""
-        if size not in self._compiled:
-            from faceveil.models.synthesis import as_pixels, build_graph
-
-            model = as_pixels(build_graph(synthesis(size)))
-            model.reshape([1, SLOTS, STYLE_DIM])
-            config = {
-                "INFERENCE_NUM_THREADS": self.threads,
-                "NUM_STREAMS": self.threads,
-                "INFERENCE_PRECISION_HINT": "f32",
-                "ENABLE_CPU_PINNING": False,
-            }
-            self._compiled[size] = openvino().Core().compile_model(model, "CPU", config)
+        with self._compiling:
+            if size not in self._compiled:
+                self._compiled[size] = self._compile(size)
         return self._compiled[size]
+
+    def _compile(self, size: int) -> Any:
+        from faceveil.models.synthesis import as_pixels, build_graph
+
+        model = as_pixels(build_graph(synthesis(size)))
+        model.reshape([1, SLOTS, STYLE_DIM])
+        config = {
+            "INFERENCE_NUM_THREADS": self.threads,
+            "NUM_STREAMS": self.threads,
+            "INFERENCE_PRECISION_HINT": "f32",
+            "ENABLE_CPU_PINNING": False,
+        }
+        return openvino().Core().compile_model(model, "CPU", config)
 
 
 def synthesis(size: int = FULL_SIZE) -> Synthesis:

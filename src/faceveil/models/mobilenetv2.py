@@ -4,7 +4,6 @@ With torchvision's weights, up to the mean over the picture: 1280 features per p
 With weights trained here, the maps at four depths (`taps`) that the encoder and AttrNet read.
 """
 
-from functools import cache
 from typing import Any
 
 import cv2
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faceveil.models.layers import Node, Weights, conv, inverted_residual, relu6
-from faceveil.models.runtime import Network, openvino
+from faceveil.models.runtime import Network, once, openvino
 from faceveil.models.store import weights
 from faceveil.models.unpickle import read_torch
 
@@ -38,7 +37,7 @@ def features(crop: NDArray[np.uint8]) -> NDArray[np.float32]:
     return np.asarray(_network()(np.ascontiguousarray(scaled.transpose(2, 0, 1)[None]))[0][0], np.float32)
 
 
-@cache
+@once
 def _network() -> Network:
     return Network(mobilenetv2())
 

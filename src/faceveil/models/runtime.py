@@ -38,6 +38,11 @@ def allow_threads(count: int) -> None:
     _streams = max(_streams, count)
 
 
+def allowed_threads() -> int:
+    """How many threads networks that are loaded now will serve at a time."""
+    return _streams
+
+
 def once(build: Callable[..., Built]) -> Callable[..., Built]:
     """functools.cache for what is dear to build: threads that want the same wait for the first."""
     cached = cache(build)

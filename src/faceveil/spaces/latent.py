@@ -1,6 +1,5 @@
 """latent: W+ of the generator (LATENT of MIKU, the space AnonFACES mixes in)."""
 
-from functools import cache
 from typing import ClassVar
 
 import numpy as np
@@ -11,6 +10,7 @@ from faceveil.models import mobilefacenet
 from faceveil.models.encoder import Encoder
 from faceveil.models.generator import Generator, as_wplus, cores
 from faceveil.models.mobilestylegan import SLOTS, STYLE_DIM
+from faceveil.models.runtime import once
 from faceveil.spaces.space import Crops, SynthesisSpace, Vectors
 
 NATURAL = 0.8  # truncation of made-up people: natural, and not too like each other
@@ -45,12 +45,12 @@ class LatentSpace(SynthesisSpace):
         return as_wplus(w).reshape(count, -1)
 
 
-@cache
+@once
 def _encoder() -> Encoder:
     return Encoder()
 
 
-@cache
+@once
 def generator() -> Generator:
     """One for the process; several threads may draw with it at a time."""
     return Generator(threads=cores())

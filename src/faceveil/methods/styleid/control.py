@@ -9,7 +9,6 @@ A second regression, of recognisers' embeddings on the same coordinates, tells w
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from faceveil.models.mobilestylegan import Floats
 from faceveil.models.recognizers import RECOGNIZERS
+from faceveil.models.runtime import once
 from faceveil.models.wspace import w_space
 
 DATA = Path(__file__).with_name("data") / "control.npz"
@@ -66,7 +66,7 @@ def _unit(vector: Floats) -> Floats:
     return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-9), np.float32)
 
 
-@cache
+@once
 def control() -> Control:
     """The directions that ship with the package."""
     with np.load(DATA) as stored:

@@ -6,8 +6,6 @@ what stays of the photo. Only those are taken from it; the slots of the features
 blurs them, and reads a little of the source into them.
 """
 
-from functools import cache
-
 import cv2
 import numpy as np
 
@@ -18,6 +16,7 @@ from faceveil.methods.styleid.fit import FACE_OUTLINE, fitted_mesh, warp
 from faceveil.methods.styleid.light import relit
 from faceveil.models.encoder import INPUT_SIZE, Encoder
 from faceveil.models.mobilestylegan import Floats as Vector
+from faceveil.models.runtime import once
 
 SIZE = INPUT_SIZE  # px
 FEATURES = slice(2, 13)  # slots that stay the target's
@@ -49,6 +48,6 @@ def _inside(mesh: Floats) -> Mask:
     return mask
 
 
-@cache
+@once
 def _encoder() -> Encoder:
     return Encoder()

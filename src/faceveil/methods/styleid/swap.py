@@ -1,7 +1,6 @@
 """Swap one face: measure the source, choose a target that suits it, move it to the source's pose, fit it in."""
 
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import chain, islice
 
 import cv2
@@ -28,6 +27,7 @@ from faceveil.models.generator import Generator, as_wplus
 from faceveil.models.mobilefacenet import CARD as ATTRNET_READS
 from faceveil.models.mobilestylegan import SIZES
 from faceveil.models.mobilestylegan import Floats as Vector
+from faceveil.models.runtime import allowed_threads, once
 from faceveil.models.segmenter import person_mask
 
 PREVIEW = 128  # px of a small render
@@ -207,6 +207,7 @@ def _render_size(side: float) -> int:
     return next((size for size in SIZES if size >= 0.8 * side), LARGEST)
 
 
-@cache
+@once
 def generator() -> Generator:
-    return Generator()
+    """One for the process, for as many threads as work in it."""
+    return Generator(threads=allowed_threads())

@@ -5,7 +5,6 @@ From the codes of a source and a target it predicts α in (0, 1) for every slot 
 identity slots, one for the fine slots. `training/swapper.py` trained them on the results of the mask method.
 """
 
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from faceveil.methods.styleid.targets import pool
 from faceveil.models.generator import as_wplus
 from faceveil.models.layers import Node, Weights, linear, read_weights
 from faceveil.models.mobilestylegan import LEAK, SLOTS, STYLE_DIM, Floats
-from faceveil.models.runtime import Network, openvino
+from faceveil.models.runtime import Network, once, openvino
 
 DATA = Path(__file__).with_name("data") / "swapper.npz"
 MODULES = {"coarse": (0, 4), "identity": (4, 13), "fine": (13, SLOTS)}  # slots, the last not included
@@ -42,7 +41,7 @@ def mixed_render(source: Source, target: int) -> Image:
     return np.asarray(generator().render(code[None], source.alignment.size)[0])
 
 
-@cache
+@once
 def _network(path: Path) -> Network:
     return Network(build_graph(read_weights(path)))
 

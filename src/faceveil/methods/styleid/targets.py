@@ -4,7 +4,6 @@
 """
 
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import cv2
@@ -15,6 +14,7 @@ from faceveil.methods.styleid.looks import traits
 from faceveil.models.attrnet import INPUT_SIZE, AttrNet
 from faceveil.models.mobilestylegan import Floats
 from faceveil.models.recognizers import RECOGNIZERS, recognizer
+from faceveil.models.runtime import once
 from faceveil.models.wspace import w_space
 
 DATA = Path(__file__).with_name("data") / "targets.npz"
@@ -119,12 +119,12 @@ def labels(crop: NDArray[np.uint8]) -> NDArray[np.float32]:
     return net.read(crop[None])[0, [net.labels.index(name) for name in LABELS]]
 
 
-@cache
+@once
 def _attrnet() -> AttrNet:
     return AttrNet()
 
 
-@cache
+@once
 def pool() -> Pool:
     """The pool that ships with the package."""
     with np.load(DATA) as stored:
