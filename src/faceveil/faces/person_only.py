@@ -15,9 +15,7 @@ from faceveil.models.segmenter import person_mask
 
 SURE = 0.5  # from which the segmenter is believed
 RIM = 0.03  # of the picture's side: the person's rim, where the background shines through
-THIN = (
-    0.14  # of the side: what of the head is narrower than this is left out, as ends of hair and ear lobes are
-)
+THIN = 0.14  # of the side: what of the head is narrower is left out, as ends of hair and ear lobes are
 EYES = 0.475  # of the side: where the eyes are in FFHQ's alignment
 CORE_CENTRE, CORE_RADII = (0.5, 0.57), (0.17, 0.23)  # of the side: this is face, whatever the segmenter says
 
