@@ -23,7 +23,7 @@ from faceveil.faces import align_ffhq, find_faces, with_mesh
 
 SIZE = 256
 MASK_SIZE = 64
-HELD_OUT = {"ffhq": 60, "lfw": 500, "utkface": 0}
+HELD_OUT = {"ffhq": 60, "lfw": 500, "utkface": 0, "portraits-cc0": 0}
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class RealFace:
 
 
 def list_faces(data: Path) -> Iterator[tuple[Path, RealFace]]:
-    """Every photo of the three sets with its person: the file in FFHQ and UTKFace, the folder in LFW."""
+    """Every photo of the sets with its person: the folder in LFW, the file elsewhere."""
     for name in HELD_OUT:
         paths = sorted((data / name).rglob("*.jpg"))
         people = {path: _person(path) if name == "lfw" else path.stem for path in paths}
