@@ -40,6 +40,13 @@ def test_every_engine_gives_the_same_bytes(photos, tmp_path):
         assert bytes_of(tmp_path / "one") == bytes_of(tmp_path / name)
 
 
+def test_an_engine_may_be_given_by_its_name(photos, tmp_path):
+    summary = anonymize(photos / "a.jpg", tmp_path / "out.png", settings=BLACK, engine="serial")
+    assert summary.counts()["faces"] == 1
+    with pytest.raises(UsageError, match="no engine 'ray'"):
+        anonymize(photos / "a.jpg", tmp_path / "other.png", settings=BLACK, engine="ray")
+
+
 def test_threads_serve_few_cores_and_processes_many():
     assert engine("auto", 2).func is threads and engine("auto", 16).func is processes
 

@@ -12,6 +12,7 @@ from faceveil.photos import read_photo, write_bytes
 from faceveil.pipeline.apply import quarantined
 from faceveil.pipeline.company import in_company
 from faceveil.pipeline.engines import Engine, serial
+from faceveil.pipeline.engines import engine as engine_named
 from faceveil.pipeline.journal import Journal, Outcome, Status
 from faceveil.pipeline.manifest import Summary, manifest
 from faceveil.pipeline.plan import Job, Plan, make_plan
@@ -94,9 +95,18 @@ def anonymize(
     output: Path | str,
     *,
     settings: Settings | None = None,
-    **options: object,
+    engine: Engine | str = "threads",
+    resume: bool = False,
+    overwrite: bool = False,
+    progress: Callable[[str], None] = lambda stage: None,
 ) -> Summary:
-    """Protect files and folders: the command `faceveil anonymize` as a function. Options are those of `run`."""
+    """Protect files and folders: the command `faceveil anonymize` as a function. Options are those of `run`.
+
+    `engine` may be a name, as on the command line. "processes" needs a script that can be imported.
+    """
     paths = [inputs] if isinstance(inputs, str | Path) else list(inputs)
     plan = make_plan([Path(path) for path in paths], Path(output))
-    return run(plan, settings or Settings(), **options)  # type: ignore[arg-type]
+    chosen = engine_named(engine) if isinstance(engine, str) else engine
+    return run(
+        plan, settings or Settings(), engine=chosen, resume=resume, overwrite=overwrite, progress=progress
+    )
