@@ -21,7 +21,7 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-from benchmarks.aligned import data_folder, faces_of
+from benchmarks.aligned import data_folder, faces_of, files_of
 from training.attribute_labels import utkface_held_out
 
 from faceveil.evaluation.fidelity import frechet
@@ -83,17 +83,6 @@ def frechet_distance(options: argparse.Namespace) -> list[dict[str, object]]:
     faces = faces_of(files_of(options.set, options.people), options.cache, f"{options.set}-{options.people}")
     print(f"{options.set}: {len(faces)} faces", flush=True)
     return drawing(faces, {name: vectors_of(name, faces) for name in options.group}, options)
-
-
-def files_of(name: str, count: int) -> list[Path]:
-    """The same photos at every run."""
-    folder = data_folder() / name
-    if name == "ffhq":
-        files = sorted(folder.glob("*.jpg"))
-    else:
-        files = [min(person.iterdir()) for person in sorted((folder / "images").iterdir())]
-    rows = np.random.default_rng(0).permutation(len(files))[:count]
-    return [files[row] for row in np.sort(rows)]
 
 
 def labels_of(files: list[Path]) -> dict[str, np.ndarray]:

@@ -8,7 +8,7 @@ import pytest
 
 from faceveil.errors import UsageError
 from faceveil.faces import FaceSet
-from faceveil.faces.replace import inner_mask
+from faceveil.faces.inner import inner_mask
 from faceveil.faces.sharpness import detail
 from faceveil.grouping import group
 from faceveil.methods import METHODS, SetMethod, method
