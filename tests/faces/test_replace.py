@@ -109,14 +109,14 @@ def test_beyond_the_face_s_end_nothing_of_the_picture_is_seen(portrait, face, pi
 
 
 def test_a_hole_takes_the_colours_next_to_it():
-    """Left of a wide hole all is red, right of it blue: each side goes on, and does not become their mean."""
-    halves = np.zeros((64, 64, 3), np.uint8)
-    halves[:, :32, 0] = halves[:, 32:, 2] = 200
+    """A red frame around the hole, and blue beyond: near its rim the hole is red, and not a mean of all around."""
+    framed = np.full((64, 64, 3), (0, 0, 200), np.uint8)
+    framed[9:54, 7:58] = (200, 0, 0)
     hole = np.zeros((64, 64), bool)
-    hole[16:48, 16:48] = True
-    full = filled(halves, hole, halves)
-    assert full[32, 18, 0] > 180 and full[32, 45, 2] > 180
-    assert np.array_equal(full[~hole], halves[~hole])
+    hole[13:50, 11:54] = True
+    full = filled(framed, hole, framed)
+    assert full[32, 14, 0] > 150 and full[32, 51, 0] > 150
+    assert np.array_equal(full[~hole], framed[~hole])
 
 
 def _on_green(picture: np.ndarray, width: float) -> tuple[np.ndarray, np.ndarray]:
