@@ -13,8 +13,8 @@ frechet  its figure 10, on LFW (a photo of each of --people people) or FFHQ, sin
          what is released in their place, both with a grey background, as the paper masks it; once as it is drawn, and
          once as small and compressed as it would be in LFW's photos
 
-`random` is a G map that knows nothing of the faces. With --refine N latents are the encoder's after N steps of gradient
-descent, as the paper finds them by gradient; they are kept in the cache as they are found (benchmarks/refined.py).
+`random` is a G map that knows nothing of the faces. With --refine N latents are the encoder's after N steps of
+gradient descent, since the paper finds them by gradient; they are kept in the cache (benchmarks/refined.py).
 """
 
 import argparse
@@ -60,7 +60,9 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, help="keep the aligned faces in this folder")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--sheet", type=Path, help="write a picture of some people and what became of them")
-    parser.add_argument("--refine", type=int, default=0, help="steps of gradient descent for frechet's latents")
+    parser.add_argument(
+        "--refine", type=int, default=0, help="steps of gradient descent for frechet's latents"
+    )
     options = parser.parse_args()
     if options.refine and not options.cache:
         parser.error("--refine needs --cache, a folder outside the project")

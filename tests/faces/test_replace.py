@@ -11,6 +11,7 @@ from faceveil.faces.crops import aligned_face
 from faceveil.faces.fill import filled
 from faceveil.faces.inner import inner_mask, inner_outline
 from faceveil.faces.person_only import person_only
+from faceveil.faces.regions import face_outline, polygon
 from faceveil.faces.replace import (
     checked_mask,
     cover_face,
@@ -19,7 +20,6 @@ from faceveil.faces.replace import (
     replace_face,
     visible_inner,
 )
-from faceveil.faces.regions import face_outline, polygon
 from faceveil.models.segmenter import person_mask
 
 

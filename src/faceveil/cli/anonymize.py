@@ -54,7 +54,9 @@ def anonymize(
     ] = None,
     refine: Annotated[
         int | None,
-        typer.Option(min=0, help="miku, anonfaces: steps of gradient descent after the encoder; needs torch."),
+        typer.Option(
+            min=0, help="miku, anonfaces: steps of gradient descent after the encoder; needs torch."
+        ),
     ] = None,
     strength: Annotated[int | None, typer.Option(help="What it means depends on the method.")] = None,
     shape: Annotated[str | None, typer.Option(help="Cover the 'box' or the 'face' shape.")] = None,

@@ -1,8 +1,9 @@
 """Paint over what is around the face in an aligned picture, so that none of it comes along when the face is put in.
 
-Where a face is narrower than the head it is put on, the picture's own background would show beside the jaw, and ears,
-earrings and ends of hair as dark spots. In their place come the colours of what is next to them: of the cheek beside a
-cheek, of hair beside hair. What is painted depends on the picture alone, so it is the same for all members of a group.
+Where a face is narrower than the head it is put on, the picture's own background would show beside the jaw, and
+ears, earrings and ends of hair as dark spots. In their place come the colours of what is next to them: of the cheek
+beside a cheek, of hair beside hair. What is painted depends on the picture alone, so it is the same for all members
+of a group.
 """
 
 import cv2
@@ -33,8 +34,8 @@ def person_only(picture: Image, face: Face) -> Image:
 
 
 def _beside(picture: Image, face: Face) -> NDArray[np.bool_]:
-    """What is beside cheeks and jaw and not skin, as ear, earring or a lock; but for hair that hangs from the brows down
-    without a gap, which frames the face."""
+    """What is beside cheeks and jaw and not skin, as ear, earring or a lock; but for hair that hangs from the brows
+    down without a gap, which frames the face."""
     side = len(picture)
     spots = np.zeros((side, side), np.float32)
     if face.mesh is None or not has_mesh(face):

@@ -124,7 +124,7 @@ def _widened_oval(face: Face) -> Floats:
 
 
 def whole_outline(face: Face) -> Floats:
-    """What surely holds the whole face, as points: the mesh's outline widened, or an ellipse where there is no mesh."""
+    """What surely holds the whole face, as points: the mesh's outline widened, or an ellipse without a mesh."""
     return _widened_oval(face) if has_mesh(face) else _ellipse(face)
 
 

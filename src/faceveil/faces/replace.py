@@ -1,10 +1,10 @@
 """Replace a face by the face of a picture in FFHQ alignment, so that nothing of it remains.
 
-Of the picture only its face and hair are shown: what is around them is painted over, for all members of a group alike.
-The inner face is shown without any mixing: there, all who get the same picture show the same face up to resampling.
-From its rim outwards the picture is stretched until its face ends where the face that was there ended, so that it
-fits the head. At that outline it fades into the colours next to it in the photo, which also fill a rim around the
-outline: so no edge of the old face remains, and the new one is no wider than it.
+Of the picture only its face and hair are shown: what is around them is painted over, for all members alike. The inner
+face is shown without any mixing: there, all who get the same picture show the same face up to resampling. From its
+rim outwards the picture is stretched until its face ends where the face that was there ended, so that it fits the
+head. At that outline it fades into the colours next to it in the photo, which also fill a rim around the outline: so
+no edge of the old face remains, and the new one is no wider than it.
 """
 
 from collections.abc import Iterable, Sequence
