@@ -20,6 +20,17 @@ def data_folder() -> Path:
     return folder
 
 
+def files_of(name: str, count: int) -> list[Path]:
+    """The same photos at every run."""
+    folder = data_folder() / name
+    if name == "ffhq":
+        files = sorted(folder.glob("*.jpg"))
+    else:
+        files = [min(person.iterdir()) for person in sorted((folder / "images").iterdir())]
+    rows = np.random.default_rng(0).permutation(len(files))[:count]
+    return [files[row] for row in np.sort(rows)]
+
+
 def faces_of(files: list[Path], cache: Path | None, name: str) -> FaceSet:
     """The main face of each photo; photos without one are left out. The subject is the photo's place in `files`."""
     path = cache / f"{name}.npz" if cache else None

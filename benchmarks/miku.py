@@ -1,6 +1,7 @@
 """MIKU measured as in its paper: what groups keep of labels by G map, and a Fréchet distance by G and S map.
 
     python -m benchmarks.miku [--part labels|frechet …] [--set lfw|ffhq] [--k 2 4 …] [--json FILE] [--sheet FILE]
+                              [--refine 20 --cache FOLDER]
 
 Data is looked for in FACEVEIL_DATA or ../shared/data.
 
@@ -12,7 +13,8 @@ frechet  its figure 10, on LFW (a photo of each of --people people) or FFHQ, sin
          what is released in their place, both with a grey background, as the paper masks it; once as it is drawn, and
          once as small and compressed as it would be in LFW's photos
 
-`random` is a G map that knows nothing of the faces.
+`random` is a G map that knows nothing of the faces. With --refine N latents are the encoder's after N steps of
+gradient descent, since the paper finds them by gradient; they are kept in the cache (benchmarks/refined.py).
 """
 
 import argparse
@@ -21,7 +23,8 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-from benchmarks.aligned import data_folder, faces_of
+from benchmarks.aligned import data_folder, faces_of, files_of
+from benchmarks.refined import refined
 from training.attribute_labels import utkface_held_out
 
 from faceveil.evaluation.fidelity import frechet
@@ -57,7 +60,12 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, help="keep the aligned faces in this folder")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--sheet", type=Path, help="write a picture of some people and what became of them")
+    parser.add_argument(
+        "--refine", type=int, default=0, help="steps of gradient descent for frechet's latents"
+    )
     options = parser.parse_args()
+    if options.refine and not options.cache:
+        parser.error("--refine needs --cache, a folder outside the project")
     parts = {"labels": label_distance, "frechet": frechet_distance}
     results = {}
     for part in options.part:
@@ -82,18 +90,9 @@ def label_distance(options: argparse.Namespace) -> list[dict[str, object]]:
 def frechet_distance(options: argparse.Namespace) -> list[dict[str, object]]:
     faces = faces_of(files_of(options.set, options.people), options.cache, f"{options.set}-{options.people}")
     print(f"{options.set}: {len(faces)} faces", flush=True)
-    return drawing(faces, {name: vectors_of(name, faces) for name in options.group}, options)
-
-
-def files_of(name: str, count: int) -> list[Path]:
-    """The same photos at every run."""
-    folder = data_folder() / name
-    if name == "ffhq":
-        files = sorted(folder.glob("*.jpg"))
-    else:
-        files = [min(person.iterdir()) for person in sorted((folder / "images").iterdir())]
-    rows = np.random.default_rng(0).permutation(len(files))[:count]
-    return [files[row] for row in np.sort(rows)]
+    if options.refine:
+        refined(faces, options.refine, options.cache)
+    return drawing(faces, {name: vectors_of(name, faces, options.refine) for name in options.group}, options)
 
 
 def labels_of(files: list[Path]) -> dict[str, np.ndarray]:
@@ -108,14 +107,14 @@ def labels_of(files: list[Path]) -> dict[str, np.ndarray]:
     return {"all": np.hstack(list(hot.values())), "male": hot["male"], "race": hot["race"]}
 
 
-def vectors_of(name: str, faces: FaceSet) -> np.ndarray:
+def vectors_of(name: str, faces: FaceSet, refine: int = 0) -> np.ndarray:
     """What groups are formed by; `random` knows nothing of the faces."""
     if name == "random":
         return np.random.default_rng(1).normal(size=(len(faces), 8)).astype(np.float32)
     if name == "direct":
         return space("pixel", side=GROUP_SIDE).encode(faces)
     if name == "latent":
-        return space("latent").encode(faces)
+        return space("latent", refine=refine).encode(faces)
     every = attribute_names()
     chosen = [one for one in every if name == "attribute" or not one.startswith("ethnicity")]
     names = PAPERS_LABELS if name == FEWER[1] else chosen
@@ -144,13 +143,14 @@ def drawing(
     before = looks(masked.decode(masked.encode(faces)))
     rows, shown = [], [masked.decode(masked.encode(faces.take(np.arange(SHOWN))))]
     for synthesis in options.draw:
-        there = space("pixel" if synthesis == "direct" else "latent")
+        there = space("pixel") if synthesis == "direct" else space("latent", refine=options.refine)
         vectors = there.encode(faces)
         for name, by in groups.items():
             for k in options.k:
                 partition = split(by, k)
                 drawn = means(there, faces, vectors, partition)
                 row: dict[str, object] = {"group_map": name, "synthesis_map": synthesis, "k": k}
+                row |= {"people": len(faces), "refine": options.refine}
                 for figure, crops in (("", drawn), ("_in_photos", as_in_photos(drawn))):
                     if synthesis == "latent":
                         crops = masked.decode(masked.encode(face_set(crops)))

@@ -6,7 +6,10 @@ Seconds are CPU time of one process (engine serial), so that a busy machine does
 of that on the clock. Photos are the first of as many people; data as in the other benchmarks.
 
 photos   end to end: looking (find, align, embed), grouping (people, groups, faces), replacing (put in, look again)
-alone    what grows faster than the number of photos, by itself, on made-up embeddings: who is who (O(n²)), and groups
+alone    all that looks at the whole set at once, by itself: who is who, groups (each photo a person) by a recogniser
+         and looks, the checks of the decision, the journal, the record, and finding out who lost a group. Embeddings
+         are MobileFaceNet's of faces of LFW and UTKFace, each set cut by one alignment; looks are drawn from those of
+         SAMPLE of them
 """
 
 import argparse
@@ -15,6 +18,9 @@ import resource
 import shutil
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -22,11 +28,27 @@ import numpy as np
 from benchmarks.aligned import data_folder
 
 from faceveil import Settings, anonymize
-from faceveil.grouping import group
+from faceveil.faces import Alignment
+from faceveil.faces.align import similarity
+from faceveil.faces.crops import TYPICAL_POINTS, face_set
+from faceveil.grouping import Partition, group
 from faceveil.methods import method
-from faceveil.pipeline.subjects import same_person
+from faceveil.methods.likeness import LOOKS, beside
+from faceveil.methods.sets import shared
+from faceveil.models.recognizers import TEMPLATES, recognizer
+from faceveil.photos import read_photo
+from faceveil.pipeline.decide import Decision, check_release, decided, keep, shuffled_numbers, withdrawn
+from faceveil.pipeline.journal import Journal, Outcome
+from faceveil.pipeline.plan import make_plan
+from faceveil.pipeline.settings import SUBJECT_RECOGNIZER
+from faceveil.pipeline.subjects import FALSE_MATCHES, same_person
+from faceveil.privacy.record import GroupSize, ReleaseRecord, ReplacedFace, name_key
 
-THRESHOLD = 0.5  # of cosine distance: nobody of the made-up people is joined to another
+SAMPLE = 500
+LOST = 0.01  # of the photos fail when they are looked at again
+# Where the five points lie in LFW's 250 px and in UTKFace's 200 px: medians of 40 photos each.
+LFW = np.array([[102.4, 113.3], [146.1, 112.2], [125.4, 138.0], [106.7, 157.7], [144.4, 156.7]])
+UTKFACE = np.array([[56.1, 59.2], [138.6, 59.0], [96.6, 106.2], [63.3, 137.5], [132.7, 137.4]])
 
 
 def main() -> None:
@@ -74,17 +96,92 @@ def end_to_end(count: int, k: int) -> dict[str, float]:
 
 
 def alone(count: int, k: int) -> dict[str, float]:
-    rows = np.random.default_rng(0).normal(size=(count, 128)).astype(np.float32)
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    embeddings, looks = measured(count)
+    photos, spent = np.arange(count), dict[str, float]()
+    threshold = recognizer(SUBJECT_RECOGNIZER).operating.at_rate[FALSE_MATCHES]
+    with timed(spent, "who"):
+        people = same_person(embeddings, photos, threshold)
+    by = beside(embeddings, looks, 1.0)
+    group(by, k, "best", seed=1)  # the first call of a size may compile; that is no growth
+    with timed(spent, "groups"):
+        partition = group(by, k, "best", seed=0)
+    with timed(spent, "decision"), tempfile.TemporaryDirectory() as folder:
+        decision = decided_on(partition, photos, k, Path(folder))
+    with timed(spent, "who_lost_a_group"):
+        lost = set(np.random.default_rng(1).choice(count, round(LOST * count), replace=False).tolist())
+        withdrawn(decision.groups, photos, photos, lost, k)
+    with timed(spent, "journal_and_record"), tempfile.TemporaryDirectory() as folder:
+        written(decision, k, Path(folder))
+    return {"photos": count, "people_found": len(np.unique(people)), "groups": len(partition), **spent}
+
+
+@contextmanager
+def timed(spent: dict[str, float], name: str) -> Iterator[None]:
     began = time.process_time()
-    same_person(rows, np.arange(count), THRESHOLD)
-    who = time.process_time()
-    group(rows, k, "best", seed=0)
-    return {
-        "people": count,
-        "who_cpu": round(who - began, 2),
-        "groups_cpu": round(time.process_time() - who, 2),
+    yield
+    spent[f"{name}_cpu"] = round(time.process_time() - began, 2)
+
+
+@cache
+def every_photo() -> list[tuple[Path, np.ndarray]]:
+    """Photos with the places of their five points, those of LFW first."""
+    lfw, utkface = (data_folder() / name for name in ("lfw", "utkface"))
+    return [(file, LFW) for file in sorted(lfw.glob("images/*/*.jpg"))] + [
+        (file, UTKFACE) for file in sorted(utkface.glob("*.jpg"))
+    ]
+
+
+def cut_out(number: int, template: np.ndarray, size: int) -> np.ndarray:
+    file, points = every_photo()[number]
+    return Alignment(similarity(points, template), size).crop(read_photo(file).pixels)
+
+
+@cache
+def embedded(number: int) -> np.ndarray:
+    network = recognizer(SUBJECT_RECOGNIZER)
+    return np.asarray(network.embed(cut_out(number, TEMPLATES[network.template], network.size)[None])[0])
+
+
+@cache
+def some_looks() -> np.ndarray:
+    some = np.random.default_rng(0).choice(len(every_photo()), SAMPLE, replace=False)
+    return LOOKS.encode(face_set(np.array([cut_out(number, TYPICAL_POINTS * 256, 256) for number in some])))
+
+
+def measured(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Embeddings and looks of as many faces."""
+    looks = some_looks()[np.random.default_rng(0).integers(SAMPLE, size=count)]
+    return np.array([embedded(number) for number in range(count)]), looks
+
+
+def decided_on(partition: Partition, photos: np.ndarray, k: int, folder: Path) -> Decision:
+    """What follows a method's release: it is checked, numbered, kept and read again."""
+    crops = np.zeros((len(partition), 256, 256, 3), np.uint8)
+    released = shared(partition, crops)
+    check_release(released, photos, method("miku", k=k).guarantee)
+    numbers = shuffled_numbers(released.groups, np.random.default_rng(0))
+    keep(Decision(photos, numbers, released.pictures), crops, folder)
+    found = decided(folder)
+    assert found is not None
+    return found
+
+
+def written(decision: Decision, k: int, folder: Path) -> None:
+    """A line of the journal for each photo, and run.json's record of all."""
+    shutil.copy(every_photo()[0][0], folder / "one.jpg")
+    names = [f"photo-{number}.jpg" for number in range(len(decision.groups))]
+    settings = Settings(method=method("miku", k=k))
+    plan = make_plan([folder / "one.jpg"], folder / "out")
+    with Journal.open(plan, settings, resume=False, overwrite=False) as journal:
+        for name in names:
+            journal.add(Outcome(name, "protected", 1))
+    place = Alignment(np.eye(2, 3), 256)
+    sizes = {int(number): GroupSize(k, k) for number in np.unique(decision.groups)}
+    faces = {
+        name_key(name): (ReplacedFace(int(number), place),)
+        for name, number in zip(names, decision.groups, strict=True)
     }
+    (folder / "run.json").write_text(json.dumps(ReleaseRecord("photos", k, sizes, faces).to_json(), indent=2))
 
 
 def growth(rows: list[dict[str, float]]) -> None:

@@ -7,11 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from faceveil.faces import Alignment, Face, align_ffhq, find_faces, region
+from faceveil.faces.crops import aligned_face
+from faceveil.faces.fill import filled
+from faceveil.faces.inner import inner_mask, inner_outline
 from faceveil.faces.person_only import person_only
+from faceveil.faces.regions import face_outline, polygon
 from faceveil.faces.replace import (
     checked_mask,
     cover_face,
-    inner_mask,
     is_checkable,
     is_replaced,
     replace_face,
@@ -58,7 +61,7 @@ def test_the_inner_face_is_the_picture_itself(portrait, face, picture):
     cut = Alignment(np.array([[1.0, 0, -100], [0, 1, -120]]), 256)
     out, _ = replace_face(portrait, face, picture, cut)
     inner = inner_mask(256) > 0
-    assert np.array_equal(out[120:376, 100:356][inner], person_only(picture)[inner])
+    assert np.array_equal(out[120:376, 100:356][inner], alone(picture)[inner])
 
 
 def test_what_was_behind_the_picture_s_person_is_not_put_in(portrait, face, picture):
@@ -74,9 +77,46 @@ def test_what_was_behind_the_picture_s_person_is_not_put_in(portrait, face, pict
 def test_the_face_itself_stays_as_it_was_drawn(picture):
     """Eyes, nose and mouth are the picture's; also where the segmenter sees nobody."""
     kept = np.s_[100:200, 96:160]
-    assert np.array_equal(person_only(picture)[kept], picture[kept])
+    assert np.array_equal(alone(picture)[kept], picture[kept])
     flat = np.full_like(picture, 90)
-    assert np.array_equal(person_only(flat), flat)
+    assert np.array_equal(alone(flat), flat)
+
+
+def alone(picture: np.ndarray) -> np.ndarray:
+    """The picture's person, as it is put in."""
+    return person_only(picture, aligned_face(picture))
+
+
+def test_an_earring_is_not_put_in(picture):
+    """A dark spot beside the jaw, outside the inner face, becomes the skin next to it."""
+    hung = picture.copy()
+    cv2.ellipse(hung, (60, 175), (5, 14), 0, 0, 360, (15, 10, 10), cv2.FILLED)
+    spot = np.zeros((256, 256), np.uint8)
+    cv2.ellipse(spot, (60, 175), (5, 14), 0, 0, 360, 1, cv2.FILLED)
+    dark = alone(hung)[(spot > 0) & (inner_mask(256) == 0)].max(axis=1) < 60
+    assert dark.mean() < 0.05
+
+
+def test_beyond_the_face_s_end_nothing_of_the_picture_is_seen(portrait, face, picture):
+    """The rim that is covered for safety is filled from around it, and does not make the head wider."""
+    cut = align_ffhq(face, 256)
+    inner = cut.points_to_photo(inner_outline() * 256)
+    end = polygon([face_outline(face), inner], portrait).full((512, 512))
+    far = cv2.dilate(end, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (27, 27))) == 0
+    rim = far & (region("whole-face", face, portrait).full((512, 512)) > 0)
+    one, two = (replace_face(portrait, face, some, cut)[0] for some in (picture, 255 - picture))
+    assert rim.sum() > 300 and np.array_equal(one[rim], two[rim])
+
+
+def test_a_hole_takes_the_colours_next_to_it():
+    """A red frame around the hole, and blue beyond: near its rim the hole is red, and not a mean of all around."""
+    framed = np.full((64, 64, 3), (0, 0, 200), np.uint8)
+    framed[9:54, 7:58] = (200, 0, 0)
+    hole = np.zeros((64, 64), bool)
+    hole[13:50, 11:54] = True
+    full = filled(framed, hole, framed)
+    assert full[32, 14, 0] > 150 and full[32, 51, 0] > 150
+    assert np.array_equal(full[~hole], framed[~hole])
 
 
 def _on_green(picture: np.ndarray, width: float) -> tuple[np.ndarray, np.ndarray]:

@@ -1,14 +1,15 @@
 """One law for all methods on whole sets: k people behind each face, identical bytes, nothing lost in silence."""
 
+import sys
 from dataclasses import replace
 
 import cv2
 import numpy as np
 import pytest
 
-from faceveil.errors import UsageError
+from faceveil.errors import MissingExtra, UsageError
 from faceveil.faces import FaceSet
-from faceveil.faces.replace import inner_mask
+from faceveil.faces.inner import inner_mask
 from faceveil.faces.sharpness import detail
 from faceveil.grouping import group
 from faceveil.methods import METHODS, SetMethod, method
@@ -191,6 +192,27 @@ def test_mikus_conference_form_halves_the_latents_at_the_widest_dimension(made_u
 def test_what_a_method_cannot_do_is_refused(name, wrong):
     with pytest.raises(UsageError):
         method(name, **wrong)
+
+
+@pytest.mark.parametrize("name", ["miku", "anonfaces"])
+def test_refinement_without_torch_says_how_to_install_it(name, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'faceveil\[torch\]'"):
+        method(name, refine=2)
+    assert method(name).parameters["refine"] == 0
+
+
+def test_a_group_s_face_is_drawn_from_refined_codes(made_up_people):
+    """Codes that the set knows already stand for what gradient descent would find: those of other people here."""
+    chosen = method("miku", k=7, refine=3)
+    latent = space("latent", refine=3)
+    known = {latent.key: latent.strangers(len(made_up_people), np.random.default_rng(4))}
+    release = chosen.release(replace(made_up_people, known=known), np.random.default_rng(0))
+    people = np.concatenate([(known[latent.key][:2] + known[latent.key][12:]) / 2, known[latent.key][2:12]])
+    wanted = draw(latent, people.mean(axis=0), usual_detail(made_up_people))
+    assert len(release.crops) == 1 and np.abs(release.crops[0].astype(int) - wanted).max() <= 1
+    assert chosen.parameters["refine"] == 3
+    assert "refine" not in method("miku", group_map="direct", synthesis_map="direct").parameters
 
 
 def test_options_are_named_as_the_command_line_writes_them():

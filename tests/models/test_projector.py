@@ -52,7 +52,17 @@ def test_no_steps_leave_the_start_as_it_is(face: np.ndarray, code: np.ndarray) -
 def test_a_face_does_not_depend_on_its_company(face: np.ndarray, code: np.ndarray) -> None:
     two = np.concatenate([face[:, ::-1], face])
     together, alone = project(two, None, 2, QUICK)[1:], project(face, None, 2, QUICK)
-    assert np.abs(together - alone).max() < 1e-2  # with two threads sums are rounded otherwise each time
+    assert np.array_equal(together, alone)
+
+
+def test_the_bytes_do_not_depend_on_torchs_threads(face: np.ndarray) -> None:
+    before, found = torch.get_num_threads(), []
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        found.append(project(face, None, 2, QUICK))
+        assert torch.get_num_threads() == threads
+    torch.set_num_threads(before)
+    assert np.array_equal(*found)
 
 
 def test_a_masked_background_does_not_matter(face: np.ndarray) -> None:

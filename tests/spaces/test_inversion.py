@@ -90,16 +90,20 @@ def test_a_file_that_exists_is_kept(examples: Path, tmp_path: Path) -> None:
     assert (tmp_path / "x.npz").read_bytes() == b"mine"
 
 
+@pytest.mark.parametrize(
+    ("command", "more"),
+    [("encode", ["-o", "x"]), ("anonymize", ["-o", "x", "-k", "2"]), ("tune", ["--methods", "miku"])],
+)
 def test_refining_without_torch_says_how_to_install_it_and_writes_nothing(
-    examples: Path, tmp_path: Path, monkeypatch
+    command: str, more: list[str], examples: Path, tmp_path: Path, monkeypatch
 ) -> None:
     for name in [name for name in sys.modules if name.startswith("faceveil.models.torch")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "torch", None)
-    call = ["encode", str(examples / "portrait-1.jpg"), "-o", str(tmp_path / "x.npz"), "--refine", "2"]
-    done = run(app, call)
+    monkeypatch.chdir(tmp_path)
+    done = run(app, [command, str(examples / "portrait-1.jpg"), *more, "--refine", "2"])
     assert isinstance(done.exception, MissingExtra) and "pip install 'faceveil[torch]'" in str(done.exception)
-    assert not (tmp_path / "x.npz").exists()
+    assert not any(tmp_path.iterdir())
 
 
 def test_refinement_brings_a_face_nearer(portrait: np.ndarray) -> None:

@@ -1,5 +1,7 @@
 """One law for all spaces: vectors of one shape and type, the same for a face whatever its company; and back."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -44,7 +46,8 @@ class TestEverySpace:
 
     def test_gives_a_face_the_same_vector_in_any_company(self, name, fitted, vectors, made_up_people):
         some = np.array([7, 2, 13])
-        assert np.array_equal(fitted[name].encode(made_up_people.take(some)), vectors[name][some])
+        alone = replace(made_up_people.take(some), known={})  # else what was measured would come along
+        assert np.array_equal(fitted[name].encode(alone), vectors[name][some])
 
     def test_fits_the_same_on_the_same_faces(self, name, vectors, made_up_people):
         again = SPACES[name]().fit(made_up_people).encode(made_up_people)
@@ -88,6 +91,30 @@ def test_a_grey_background_hides_what_is_behind_a_person(made_up_people):
     corner = masked[:, :12, :12].reshape(len(masked), -1)
     assert np.median(np.abs(corner - 128)) < 10
     assert np.abs(masked[:, *FACE] - made_up_people.crops[:, *FACE]).mean() < 10
+
+
+def test_refined_latents_come_nearer_and_do_not_depend_on_their_company(vectors, made_up_people):
+    two = replace(made_up_people.take(np.array([3, 8])), known={})
+    nearer = space("latent", refine=5)
+    rows = nearer.encode(two)
+    assert rows.dtype == np.float32 and rows.shape == (2, LENGTH["latent"])
+    drawn, plain = (nearer.decode(codes) for codes in (rows, vectors["latent"][[3, 8]]))
+    off, before = (np.abs(crops.astype(float) - two.crops).mean(axis=(1, 2, 3)) for crops in (drawn, plain))
+    assert (off < 0.9 * before).all()
+    assert np.array_equal(nearer.encode(replace(two.take(np.array([1])), known={})), rows[1:])
+
+
+def test_what_is_dear_to_find_is_found_once_for_a_set(made_up_people, monkeypatch):
+    few = replace(made_up_people.take(np.arange(4)), known={})
+    found = []
+    monkeypatch.setattr(
+        "faceveil.spaces.latent.codes_of",
+        lambda crops, steps: found.append(steps) or np.ones((len(crops), 23, 512), np.float32) * len(found),
+    )
+    nearer = space("latent", refine=7)
+    assert (nearer.encode(few) == 1).all() and (nearer.encode(few.take(np.array([2]))) == 1).all()
+    assert (space("latent", refine=8).encode(few) == 2).all()
+    assert found == [7, 8]
 
 
 def test_eigenfaces_equal_a_plain_decomposition(made_up_people):
@@ -201,6 +228,8 @@ def test_encoding_never_holds_more_than_a_few_crops_of_a_memory_map(made_up_peop
         ("pixel", {"background": "blue"}),
         ("eigen", {"components": 0}),
         ("mesh", {"textures": 0}),
+        ("latent", {"refine": -1}),
+        ("latent", {"refine": 0.5}),
         ("attribute", {"names": ["charm"]}),
         ("attribute", {"names": []}),
         ("sound", {}),

@@ -52,6 +52,12 @@ def anonymize(
         float | None,
         typer.Option(help="anonfaces: how much gender, age and origin count in grouping; 0: not at all."),
     ] = None,
+    refine: Annotated[
+        int | None,
+        typer.Option(
+            min=0, help="miku, anonfaces: steps of gradient descent after the encoder; needs torch."
+        ),
+    ] = None,
     strength: Annotated[int | None, typer.Option(help="What it means depends on the method.")] = None,
     shape: Annotated[str | None, typer.Option(help="Cover the 'box' or the 'face' shape.")] = None,
     privacy: Annotated[str | None, typer.Option(help="styleid: low, medium or high.")] = None,
@@ -94,10 +100,14 @@ def anonymize(
     from faceveil.methods import method as make_method
     from faceveil.pipeline import Settings, make_plan
 
+    if refine:
+        from faceveil.models.torch.memory import keep_freed_memory  # also says how to install torch
+
+        keep_freed_memory()
     settings = Settings(
         method=make_method(
             method or (DEFAULT if k is None else K_METHOD),
-            k=k, keep=keep, gallery=gallery, grouper=grouper, recognizer=recognizer, looks=looks,
+            k=k, keep=keep, gallery=gallery, grouper=grouper, recognizer=recognizer, looks=looks, refine=refine,
             group_map=group_map, synthesis_map=synthesis_map, attributes=_names(attributes), strength=strength,
             shape=shape, privacy=privacy, fallback=fallback, layers=layers, channels=channels, region=region,
             consistent=consistent or None,

@@ -29,6 +29,10 @@ def tune(
     subjects: Annotated[
         str, typer.Option(help="Who is who: auto, folder, each, or a CSV (photo, subject).")
     ] = "auto",
+    refine: Annotated[
+        int | None,
+        typer.Option(min=0, help="Steps of gradient descent for methods that have it; needs torch."),
+    ] = None,
     report: Annotated[Path | None, typer.Option(help="Write a page with the curves here.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing page.")] = False,
     seed: Annotated[int | None, typer.Option(help="Make random draws repeatable.")] = None,
@@ -44,15 +48,19 @@ def tune(
     if report is not None and report.exists() and not overwrite:
         raise OutputError(f"{report} exists already. Choose another name, or give --overwrite.")
     values, names = _numbers(k), [name.strip() for name in methods.split(",") if name.strip()]
-    first = _set_method(names[0], values[0])
+    if refine:
+        from faceveil.models.torch.memory import keep_freed_memory  # also says how to install torch
+
+        keep_freed_memory()
+    first = _set_method(names[0], values[0], refine)
     for name in names[1:]:
-        _set_method(name, values[0])
+        _set_method(name, values[0], refine)
     settings = Settings(method=first, subjects=subjects)
     with _bar() as (begin, step):
         begin("looking at photos", None)
         with surveyed_set(photos, settings, engine=engine("auto"), progress=step) as (faces, unread):
             begin("trying", len(values) * len(names))
-            trials = _try_all(faces, names, values, seed, step)
+            trials = _try_all(faces, names, values, refine, seed, step)
             choices = [choose_k([row for row in trials if row.method == name], max_risk) for name in names]
             bounds, tree = _tree(faces, choices)
     if report is not None:
@@ -75,11 +83,11 @@ def _numbers(text: str) -> list[int]:
     return values
 
 
-def _set_method(name: str, k: int) -> Any:
+def _set_method(name: str, k: int, refine: int | None) -> Any:
     from faceveil.errors import UsageError
     from faceveil.methods import METHODS, SetMethod, method
 
-    chosen = method(name, k=k)
+    chosen = method(name, k=k, refine=refine)
     if not isinstance(chosen, SetMethod):
         offered = ", ".join(id_ for id_, entry in METHODS.items() if isinstance(entry, SetMethod))
         raise UsageError(f"{name} forms no groups, so it has no k. Tune one of: {offered}.")
@@ -87,7 +95,12 @@ def _set_method(name: str, k: int) -> Any:
 
 
 def _try_all(
-    faces: "FaceSet", names: Sequence[str], values: Sequence[int], seed: int | None, step: Any
+    faces: "FaceSet",
+    names: Sequence[str],
+    values: Sequence[int],
+    refine: int | None,
+    seed: int | None,
+    step: Any,
 ) -> list["Trial"]:
     from faceveil.evaluation.trials import Originals, try_release
     from faceveil.pipeline.settings import rng_for
@@ -96,7 +109,7 @@ def _try_all(
     for name in names:
         for k in values:
             start = time.perf_counter()
-            chosen = _set_method(name, k)
+            chosen = _set_method(name, k, refine)
             released = chosen.release(faces, rng_for(seed, f"{name}\0{k}"))
             spent = time.perf_counter() - start
             used = [card for card in chosen.cards if card in originals.judges]

@@ -24,7 +24,7 @@ class Located(NamedTuple):
 
 def locate(crops: NDArray[np.uint8]) -> Located:
     """Fit the mesh where a face lies in FFHQ's alignment. Typical points where the network sees no face."""
-    found = [_fit(crop) for crop in crops]
+    found = [aligned_face(crop) for crop in crops]
     return Located(
         np.array([face.points for face in found], np.float32).reshape(-1, 5, 2),
         np.array([face.mesh for face in found], np.float32).reshape(-1, 468, 3),
@@ -32,7 +32,8 @@ def locate(crops: NDArray[np.uint8]) -> Located:
     )
 
 
-def _fit(crop: Image) -> Face:
+def aligned_face(crop: Image) -> Face:
+    """The face of one crop, with its mesh."""
     side = crop.shape[0]
     return with_mesh(crop, [Face(TYPICAL_BOX * side, TYPICAL_POINTS * side, 1.0, "aligned")])[0]
 

@@ -19,7 +19,7 @@ class FaceSet:
     subjects: NDArray[np.int64]  # N; equal numbers are one person
     known: dict[Hashable, NDArray[np.float32]] = field(
         default_factory=dict, repr=False
-    )  # what spaces measured
+    )  # what spaces measured; it depends on each face alone
 
     def __post_init__(self) -> None:
         count = len(self.crops)
@@ -37,7 +37,8 @@ class FaceSet:
         return len(self.crops)
 
     def take(self, indices: NDArray[np.int64]) -> "FaceSet":
-        """These faces alone."""
+        """These faces alone, with what is known of them."""
+        known = {key: rows[indices] for key, rows in self.known.items()}
         return FaceSet(
-            self.crops[indices], self.points[indices], self.meshes[indices], self.subjects[indices]
+            self.crops[indices], self.points[indices], self.meshes[indices], self.subjects[indices], known
         )

@@ -21,7 +21,7 @@ def filled(around: Image, hole: NDArray[np.bool_], otherwise: Image) -> NDArray[
         return otherwise.astype(np.float32)
     levels = [(around * known, known)]
     while levels[-1][1].min() == 0:
-        levels.append((_halved(levels[-1][0]), _halved(levels[-1][1])))
+        levels.append(_surer(*map(_halved, levels[-1])))
     colour, weight = levels[-1]
     filled = colour / weight
     for colour, weight in reversed(levels[:-1]):
@@ -29,6 +29,14 @@ def filled(around: Image, hole: NDArray[np.bool_], otherwise: Image) -> NDArray[
         coarse = cv2.resize(filled, size, interpolation=cv2.INTER_LINEAR).reshape(colour.shape)
         filled = colour + coarse * (1 - weight)
     return np.asarray(filled, np.float32)
+
+
+def _surer(
+    colour: NDArray[np.float32], weight: NDArray[np.float32]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """One known pixel of four is enough to be sure: what is near counts, and not what is all around."""
+    gain = np.minimum(4.0, 1 / np.maximum(weight, 0.25))
+    return np.asarray(colour * gain, np.float32), np.asarray(weight * gain, np.float32)
 
 
 def _halved(array: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -25,6 +25,7 @@ RIGHT_EYE = [33, 7, 163, 144, 145, 153, 154, 155, 133, 173, 157, 158, 159, 160, 
 LEFT_EYE = [263, 249, 390, 373, 374, 380, 381, 382, 362, 398, 384, 385, 386, 387, 388, 466]
 RIGHT_BROW = [70, 63, 105, 66, 107, 55, 65, 52, 53, 46]
 LEFT_BROW = [300, 293, 334, 296, 336, 285, 295, 282, 283, 276]
+BROWS = [*RIGHT_BROW, *LEFT_BROW]
 LIPS = [61, 146, 91, 181, 84, 17, 314, 405, 321, 375, 291, 409, 270, 269, 267, 0, 37, 39, 40, 185]
 NOSE = [168, 193, 122, 129, 64, 98, 2, 327, 294, 358, 351, 417]
 
@@ -86,7 +87,7 @@ def eye_band(face: Face, image: Image) -> Region:
 def face_shape(face: Face, image: Image) -> Region:
     """The whole face from hairline to chin: the mesh's outline widened, or an ellipse where there is no mesh."""
     outlines = [_ellipse(face)]
-    if face.mesh is not None and (face.presence or 0) >= SURE:
+    if has_mesh(face):
         outlines.append(_widened_oval(face))
     return polygon(outlines, image)
 
@@ -123,9 +124,18 @@ def _widened_oval(face: Face) -> Floats:
 
 
 def whole_outline(face: Face) -> Floats:
-    """The outline of the whole face, as points: the mesh's, or an ellipse where there is no mesh."""
-    sure = face.mesh is not None and (face.presence or 0) >= SURE
-    return _widened_oval(face) if sure else _ellipse(face)
+    """What surely holds the whole face, as points: the mesh's outline widened, or an ellipse without a mesh."""
+    return _widened_oval(face) if has_mesh(face) else _ellipse(face)
+
+
+def face_outline(face: Face) -> Floats:
+    """Where the face ends, as points: the mesh's outline, or an ellipse where there is no mesh."""
+    return _raised_oval(face) if has_mesh(face) else _ellipse(face)
+
+
+def has_mesh(face: Face) -> bool:
+    """Whether the mesh is there and fits."""
+    return face.mesh is not None and (face.presence or 0) >= SURE
 
 
 def oval(face: Face, image: Image) -> Region:
@@ -173,7 +183,7 @@ def hair(face: Face, image: Image) -> Region:
     who = person(face, image)
     mesh, window = _mesh(face), who.window
     inner = oval(face, image).full((image.shape[1], image.shape[0]))[window]
-    skin = _like_skin(image, face, window)
+    skin = like_skin(image, face, window)
     rows, columns = np.mgrid[window]
     down = mesh[152] - mesh[10]
     depth = ((np.stack([columns, rows], axis=-1) - mesh[10]) @ down) / max(float(down @ down), 1e-9)
@@ -181,7 +191,7 @@ def hair(face: Face, image: Image) -> Region:
     return Region(np.where(keep, who.mask, 0).astype(np.uint8), who.left, who.top)
 
 
-def _like_skin(image: Image, face: Face, window: tuple[slice, slice]) -> NDArray[np.bool_]:
+def like_skin(image: Image, face: Face, window: tuple[slice, slice]) -> NDArray[np.bool_]:
     """Pixels whose colour is within three deviations of the colours around the nose and cheeks."""
     lab = cv2.cvtColor(np.ascontiguousarray(image[window]), cv2.COLOR_RGB2LAB).astype(np.float64)
     cheeks = polygon([_mesh(face)[[50, 101, 36, 205]], _mesh(face)[[280, 330, 266, 425]]], image)

@@ -1,9 +1,10 @@
 """Replace a face by the face of a picture in FFHQ alignment, so that nothing of it remains.
 
-Of the picture only its person is shown: what was behind them is painted over, for all members of a group alike.
-`INNER`, the middle of the face, is shown without any mixing: there, all who get the same picture show the same face
-up to resampling. From its rim outwards the picture is stretched until its face ends where the face that was there
-ended, so that it fits the head. At that outline it fades into what was around the face in the photo.
+Of the picture only its face and hair are shown: what is around them is painted over, for all members alike. The inner
+face is shown without any mixing: there, all who get the same picture show the same face up to resampling. From its
+rim outwards the picture is stretched until its face ends where the face that was there ended, so that it fits the
+head. At that outline it fades into the colours next to it in the photo, which also fill a rim around the outline: so
+no edge of the old face remains, and the new one is no wider than it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,22 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faceveil.faces.align import Alignment
+from faceveil.faces.crops import aligned_face
 from faceveil.faces.face import Face, Floats, Image
 from faceveil.faces.fill import filled, smooth
-from faceveil.faces.mesh import with_mesh
+from faceveil.faces.inner import INNER_CENTRE, INNER_RADII, inner_mask, inner_outline
 from faceveil.faces.person_only import person_only
-from faceveil.faces.regions import Region, polygon, whole_face, whole_outline
+from faceveil.faces.regions import Region, face_outline, polygon, whole_face
 
-# The face in an FFHQ crop, in parts of its side: medians over 60 faces of the mesh's oval, the detector's box and
-# the five points.
-INNER_CENTRE, INNER_RADII = (0.5, 0.586), (0.25, 0.312)
+# The face in an FFHQ crop, in parts of its side: medians over 60 faces of the detector's box.
 BOX_CENTRE, BOX_WIDTH = (0.51, 0.556), 0.547
-BOX_XYXY = (0.237, 0.199, 0.784, 0.914)
-POINTS = ((0.376, 0.475), (0.623, 0.476), (0.493, 0.631), (0.391, 0.723), (0.611, 0.724))
 CHECKED = 0.875  # of the inner face's size: what is compared
 COVER_RADII = (0.42, 0.5)  # how far a replaced face can reach over another
 CHECKABLE = 0.1  # of the inner face that must be seen for a comparison
-FADE_IN, FADE_OUT = 0.035, 0.015  # of the crop's side: where the picture fades, within and beyond the outline
+FADE_IN, FADE_OUT = 0.015, 0.018  # of the crop's side: where the picture fades, within and beyond the outline
 EXACT, NEAREST, FARTHEST = (
     1.03,
     1.08,
@@ -39,13 +37,6 @@ AROUND = 0.25  # of the face: how far the filling looks for colours
 # faces that were put in: middles within 0.09 but for one of 0.19, small and tilted by 42°; sizes 0.74 to 1.38).
 # A detector may also see a small face in a part of a large one: there, all that is nearer still is replaced.
 NEAR, NEAR_IF_SMALL, SMALL, LARGEST = 0.3, 0.2, 0.5, 2.0
-
-
-def inner_mask(size: int) -> NDArray[np.uint8]:
-    """The middle of the face in a crop of this size: 255 inside."""
-    mask = np.zeros((size, size), np.uint8)
-    cv2.fillConvexPoly(mask, np.rint(_inner_outline() * size * 16).astype(np.int32), 255, shift=4)
-    return mask
 
 
 def checked_mask(size: int) -> NDArray[np.bool_]:
@@ -64,7 +55,8 @@ def replace_face(image: Image, face: Face, picture: Image, alignment: Alignment)
     cover = _joined([whole_face(face, image), inner], image, margin=AROUND)
     if not cover.mask.any():
         return image.copy(), cover
-    weight = _faded(cover.mask, _within(inner, cover), sized.size / sized.zoom)
+    shown = _within(_joined([polygon([face_outline(face)], image), inner], image), cover)
+    weight = _faded(shown, _within(inner, cover), sized.size / sized.zoom)
     patch, under = _patch(_fitted(picture, face, sized), sized, cover), image[cover.window]
     ground = filled(under, cover.mask > 0, patch)
     mixed = ground * (1 - weight[..., None]) + patch * weight[..., None]
@@ -92,20 +84,15 @@ def is_replaced(face: Face, places: Iterable[Alignment]) -> bool:
     return False
 
 
-def _inner_outline() -> Floats:
-    angle = np.linspace(0, 2 * np.pi, 64, endpoint=False)
-    return np.asarray(np.stack([np.cos(angle), np.sin(angle)], axis=1) * INNER_RADII + INNER_CENTRE)
-
-
 def _fitted(picture: Image, face: Face, alignment: Alignment) -> Image:
     """The picture on a canvas twice its size, stretched outside the inner face until its outline is the face's.
 
     Beyond its frame the picture is mirrored. Of what is around its person nothing is left.
     """
     size = picture.shape[0]
-    guess = Face(np.array(BOX_XYXY) * size, np.array(POINTS) * size, 1.0, "aligned")
-    own = whole_outline(with_mesh(picture, [guess])[0]) / size
-    wanted = alignment.points_to_crop(whole_outline(face)) / size
+    drawn = aligned_face(picture)
+    own = face_outline(drawn) / size
+    wanted = alignment.points_to_crop(face_outline(face)) / size
     rows, columns = (np.mgrid[: 2 * size, : 2 * size] + 0.5) / size - 0.5
     across, down = (columns - INNER_CENTRE[0]) / INNER_RADII[0], (rows - INNER_CENTRE[1]) / INNER_RADII[1]
     far, angle = np.hypot(across, down), np.arctan2(down, across)
@@ -118,9 +105,8 @@ def _fitted(picture: Image, face: Face, alignment: Alignment) -> Image:
         INNER_CENTRE[1] + down * ratio * INNER_RADII[1],
     )
     to_x, to_y = (np.asarray(values * size - 0.5, np.float32) for values in (x, y))
-    return np.asarray(
-        cv2.remap(person_only(picture), to_x, to_y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT), np.uint8
-    )
+    alone = person_only(picture, drawn)
+    return np.asarray(cv2.remap(alone, to_x, to_y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT), np.uint8)
 
 
 def _outline_radius(outline: Floats, angle: Floats) -> Floats:
@@ -131,7 +117,7 @@ def _outline_radius(outline: Floats, angle: Floats) -> Floats:
 
 
 def _inner(alignment: Alignment, image: Image) -> Region:
-    return polygon([alignment.points_to_photo(_inner_outline() * alignment.size)], image)
+    return polygon([alignment.points_to_photo(inner_outline() * alignment.size)], image)
 
 
 def _joined(regions: Sequence[Region], image: Image, margin: float = 0.0) -> Region:

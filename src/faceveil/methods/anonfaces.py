@@ -33,6 +33,7 @@ from faceveil.methods.sets import (
     DEFAULT_K,
     check_k,
     draw,
+    find_once,
     k_anonymity,
     no_crops,
     one_each,
@@ -50,6 +51,7 @@ from faceveil.privacy import Guarantee
 from faceveil.privacy.risk import Assessed, Mix, lower_weights, push_away, start_weights
 from faceveil.spaces.embedding import DEFAULT as DEFAULT_RECOGNIZER
 from faceveil.spaces.embedding import EmbeddingSpace
+from faceveil.spaces.inversion import check_refinement
 from faceveil.spaces.latent import LatentSpace
 
 Keep = Literal["none", "expression", "pose", "background"]
@@ -66,7 +68,7 @@ class AnonFaces:
     """`recognizer` groups; `recognizers` watch the result: leave out one to judge with."""
 
     options: ClassVar[tuple[str, ...]] = (
-        "k", "recognizer", "looks", "grouper", "delta", "beta", "budget", "keep", "recognizers", "everyone",
+        "k", "recognizer", "looks", "grouper", "delta", "beta", "budget", "keep", "recognizers", "everyone", "refine",
     )  # fmt: skip
     id: ClassVar[str] = "anonfaces"
     summary: ClassVar[str] = "groups by likeness, a generated mix that no recogniser takes for a member"
@@ -82,6 +84,7 @@ class AnonFaces:
     keep: Keep = "none"
     recognizers: tuple[str, ...] = tuple(RECOGNIZERS)
     everyone: bool = False  # compare with all people of the set, not only with the group's
+    refine: int = 0  # steps of gradient descent after the encoder; needs torch
 
     def __post_init__(self) -> None:
         check_k(self.id, self.k)
@@ -101,6 +104,7 @@ class AnonFaces:
                 "anonfaces: delta is from 0 to below 1, beta between 0 and 1, budget 0 or more; "
                 f"{self.delta}, {self.beta} and {self.budget} came."
             )
+        check_refinement(self.refine)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -158,7 +162,8 @@ class _Run:
 
     def __init__(self, method: AnonFaces, faces: FaceSet) -> None:
         self.method, self.faces = method, faces
-        self.latent = LatentSpace()
+        self.latent = LatentSpace(method.refine)
+        find_once(self.latent, faces)
         self.looks = LOOKS.encode(faces)
         self._known: dict[str, Floats] = {}
 

@@ -23,6 +23,7 @@ from faceveil.methods.sets import DEFAULT_K, check_k, draw_means, k_anonymity, s
 from faceveil.privacy import Guarantee
 from faceveil.spaces import Space, SynthesisSpace
 from faceveil.spaces.attribute import AttributeSpace
+from faceveil.spaces.inversion import check_refinement
 from faceveil.spaces.latent import LatentSpace
 from faceveil.spaces.pixel import PixelSpace
 
@@ -41,7 +42,7 @@ GROUP_SIDE = 64  # px: 12,288 numbers to group by are enough, of which N_s are l
 class Miku:
     """Multidimensional inputs k-anonymising unit."""
 
-    options: ClassVar[tuple[str, ...]] = ("k", "group_map", "synthesis_map", "n_s", "attributes")
+    options: ClassVar[tuple[str, ...]] = ("k", "group_map", "synthesis_map", "n_s", "attributes", "refine")
     id: ClassVar[str] = "miku"
     summary: ClassVar[str] = "groups by attributes (Mondrian), the mean in the generator's latent space"
     k: int = DEFAULT_K
@@ -49,6 +50,7 @@ class Miku:
     synthesis_map: SynthesisMap = "latent"
     n_s: int = N_S
     attributes: tuple[str, ...] | None = None  # what the attribute map reads; None: all there are
+    refine: int = 0  # steps of gradient descent after the encoder, where a map is latent; needs torch
 
     def __post_init__(self) -> None:
         check_k(self.id, self.k)
@@ -64,6 +66,7 @@ class Miku:
             )
         if self.attributes is not None:
             AttributeSpace(self.attributes)  # refuses names that it does not know
+        check_refinement(self.refine)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -72,14 +75,15 @@ class Miku:
 
     @property
     def parameters(self) -> dict[str, object]:
-        """k, the two maps, N_s, and the attributes where they are grouped by."""
+        """k, the two maps, N_s, the attributes where they are grouped by, and refinement where a map is latent."""
         maps = {"group_map": self.group_map, "synthesis_map": self.synthesis_map}
         read = (
             {"attributes": list(AttributeSpace(self.attributes).names)}
             if self.group_map == "attribute"
             else {}
         )
-        return {"k": self.k, **maps, "n_s": self.n_s, **read}
+        found = {"refine": self.refine} if "latent" in maps.values() else {}
+        return {"k": self.k, **maps, "n_s": self.n_s, **read, **found}
 
     @property
     def cards(self) -> tuple[str, ...]:
@@ -102,10 +106,10 @@ class Miku:
     def _group_space(self) -> Space:
         if self.group_map == "direct":
             return PixelSpace(side=GROUP_SIDE)
-        return LatentSpace() if self.group_map == "latent" else AttributeSpace(self.attributes)
+        return LatentSpace(self.refine) if self.group_map == "latent" else AttributeSpace(self.attributes)
 
     def _synthesis_space(self) -> SynthesisSpace:
-        return PixelSpace() if self.synthesis_map == "direct" else LatentSpace()
+        return PixelSpace() if self.synthesis_map == "direct" else LatentSpace(self.refine)
 
 
 MIKU = Miku()

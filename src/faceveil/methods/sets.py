@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from faceveil.errors import UsageError
 from faceveil.faces import FaceSet
 from faceveil.faces.face_set import CROP_SIZE
-from faceveil.faces.replace import inner_mask
+from faceveil.faces.inner import inner_mask
 from faceveil.faces.sharpness import detail, no_sharper
 from faceveil.grouping import Partition
 from faceveil.grouping.arrays import as_subjects
@@ -69,6 +69,12 @@ def one_each(vectors: Floats, subjects: Iterable[int]) -> Floats:
     return np.asarray(subject_means(vectors, who), np.float32)
 
 
+def find_once(space: SynthesisSpace, faces: FaceSet) -> None:
+    """Let the set keep vectors that are dear to find: its groups then have them, and so has the next method."""
+    if space.key is not None:
+        space.encode(faces)
+
+
 def mean_face(space: SynthesisSpace, faces: FaceSet) -> Floats:
     """The mean of the people of a group, each counted once, 1 × d."""
     people = one_each(space.encode(faces), faces.subjects)
@@ -90,6 +96,7 @@ def draw(space: SynthesisSpace, vector: Floats, most_detail: float) -> NDArray[n
 
 def draw_means(space: SynthesisSpace, faces: FaceSet, partition: Partition) -> NDArray[np.uint8]:
     """One picture for each group. One group is in memory at a time."""
+    find_once(space, faces)
     groups = (faces.take(rows) for rows in partition.groups)
     drawn = [draw(space, mean_face(space, group), usual_detail(group)) for group in groups]
     return np.array(drawn, np.uint8) if drawn else no_crops()

@@ -6,17 +6,18 @@ found.errors      # N, LPIPS at 256 px of the render against the aligned face
 """
 
 from dataclasses import dataclass
-from functools import cache
+from importlib.util import find_spec
 
 import numpy as np
 from numpy.typing import NDArray
 
-from faceveil.errors import UsageError
+from faceveil.errors import MissingExtra, UsageError
 from faceveil.faces import Face, align_ffhq
 from faceveil.models.encoder import Encoder
 from faceveil.models.generator import Generator
 from faceveil.models.lpips import lpips
 from faceveil.models.mobilestylegan import Floats
+from faceveil.models.runtime import once
 
 SIZE = 256
 
@@ -37,17 +38,8 @@ def invert(image: NDArray[np.uint8], faces: list[Face], refine: int = 0) -> Inve
 
 
 def invert_crops(crops: NDArray[np.uint8], refine: int = 0) -> Inversion:
-    """W+ of faces in FFHQ's alignment at 256 px: the encoder's, then `refine` steps of the projector.
-
-    Cost on one core: 0.02 s a face, and about 0.2 s for each step of refinement, which needs torch.
-    """
-    if refine < 0:
-        raise UsageError(f"refinement takes 0 steps or more, not {refine}.")
-    wplus = encoder().encode(crops)
-    if refine and len(crops):
-        from faceveil.models.torch.projector import project
-
-        wplus = project(crops, wplus, refine)
+    """W+ of faces in FFHQ's alignment at 256 px, and what their renders lack."""
+    wplus = codes_of(crops, refine)
     renders = list(_generator().render_each(wplus, SIZE))
     pairs = list(zip(crops, renders, strict=True))
     squares = [np.square(crop.astype(np.float32) - render).mean() for crop, render in pairs]
@@ -55,12 +47,34 @@ def invert_crops(crops: NDArray[np.uint8], refine: int = 0) -> Inversion:
     return Inversion(wplus, np.array(looks, np.float32), np.sqrt(np.array(squares, np.float32)))
 
 
-@cache
+def codes_of(crops: NDArray[np.uint8], refine: int = 0) -> Floats:
+    """W+ of faces in FFHQ's alignment: the encoder's, then `refine` steps of the projector.
+
+    Cost on one core: 0.02 s a face, and about 0.25 s for each step of refinement, which needs torch.
+    """
+    check_refinement(refine)
+    wplus = encoder().encode(crops)
+    if not refine or not len(crops):
+        return wplus
+    from faceveil.models.torch.projector import project
+
+    return project(crops, wplus, refine)
+
+
+def check_refinement(steps: int) -> None:
+    """Refuse what cannot be done before anything is; torch itself is not loaded yet."""
+    if isinstance(steps, bool) or steps != int(steps) or steps < 0:
+        raise UsageError(f"refinement takes 0 steps or more, not {steps}.")
+    if steps and find_spec("torch") is None:
+        raise MissingExtra("Refinement by gradient", "torch")
+
+
+@once
 def encoder() -> Encoder:
     """One for the process."""
     return Encoder()
 
 
-@cache
+@once
 def _generator() -> Generator:
     return Generator()

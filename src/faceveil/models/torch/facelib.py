@@ -4,7 +4,6 @@ The file that the card names is read by OpenVINO, and its arrays are run here, s
 """
 
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from faceveil.models.runtime import openvino
+from faceveil.models.runtime import once, openvino
 from faceveil.models.store import weights
 
 CARD = "mobilenet.facelib"
@@ -71,6 +70,6 @@ def _constant(node: Any) -> Tensor:
     return torch.from_numpy(np.array(node.input_value(1).get_node().data, np.float32))
 
 
-@cache
+@once
 def second_recognizer() -> MobileNetFacelib:
     return MobileNetFacelib(weights(CARD))

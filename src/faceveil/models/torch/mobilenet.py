@@ -4,7 +4,6 @@ Sandler et al., "MobileNetV2: Inverted Residuals and Linear Bottlenecks" (2018);
 (2018). Parameter names are those of the files that the cards name, so that a state dict loads as it is.
 """
 
-from functools import cache
 from itertools import pairwise
 
 import torch
@@ -12,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from faceveil.models.mobilenetv2 import IMAGENET_MEAN, IMAGENET_STD, STAGES, TAPS
+from faceveil.models.runtime import once
 from faceveil.models.store import weights
 from faceveil.models.unpickle import read_torch
 
@@ -153,7 +153,7 @@ class MobileFaceNet(nn.Module):
         return self.layers(images)[1]
 
 
-@cache
+@once
 def face_recognizer() -> MobileFaceNet:
     """The one frozen recogniser that the encoder reads and the losses ask; it never judges."""
     return MobileFaceNet.pretrained()
