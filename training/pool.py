@@ -15,6 +15,7 @@ import numpy as np
 
 from faceveil.methods.styleid import targets
 from faceveil.models.generator import Generator
+from faceveil.models.recognizers import RECOGNIZERS, recognizer
 from faceveil.models.wspace import w_space
 from training.control import ridge
 from training.measures import Measures, measured
@@ -111,6 +112,17 @@ def suitable(faces: Measures) -> np.ndarray:
     return np.asarray(sure & upright & glasses & (shown["hat"] < UNSURE) & np.isfinite(faces["skin"]))
 
 
+def alone(embeddings: np.ndarray) -> np.ndarray:
+    """N × recognisers: how far each face is from the NEIGHBOUR-th nearest of all, by each recogniser."""
+    found = np.empty(embeddings.shape[:2])
+    for column, name in enumerate(RECOGNIZERS):
+        vectors = embeddings[:, column].astype(np.float32)
+        for row, vector in enumerate(vectors):
+            distances = recognizer(name).distance(vectors, vector)
+            found[row, column] = np.partition(distances, targets.NEIGHBOUR)[targets.NEIGHBOUR]
+    return found
+
+
 def pack(faces: Measures) -> None:
     """Write the pool as it ships."""
     scale = np.abs(faces["embeddings"]).max(axis=(0, 2))
@@ -118,6 +130,7 @@ def pack(faces: Measures) -> None:
     numbers = {name: faces[name].astype(np.float16) for name in ("coordinates", *targets.NUMBERS)}
     np.savez_compressed(
         targets.DATA,
+        alone=alone(faces["embeddings"]).astype(np.float16),
         embeddings=steps.astype(np.int8),
         embedding_scale=scale,
         labels=np.rint(faces["labels"] * 255).astype(np.uint8),
