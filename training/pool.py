@@ -4,7 +4,7 @@ Faces as the generator draws them are mostly young or middle-aged and light-skin
 a regression on the codes guesses what others would show, and of very many draws those are measured that promise what
 is rare, in rounds, until there are as many of each gender, age and origin, or as many as can be found.
 Those with a hat, unsure of gender or glasses, or turned too far are left out. RUN keeps what was measured; AttrNet's
-labels are read anew each time.
+labels and the light's patches are read anew each time.
 """
 
 import argparse
@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from faceveil.methods.styleid import targets
+from faceveil.methods.styleid.light import light_on
 from faceveil.models.generator import Generator
 from faceveil.models.recognizers import RECOGNIZERS, recognizer
 from faceveil.models.wspace import w_space
@@ -67,7 +68,9 @@ def known(codes: np.ndarray, path: Path) -> Measures:
     """What is measured of these codes, with the codes themselves and AttrNet's labels."""
     faces = measured(np.stack([w_space().unwhiten(code) for code in codes]), path)
     labels = np.stack([targets.labels(picture) for picture in faces["picture"]])
-    return {**faces, "coordinates": codes[faces["code"]], "labels": labels}
+    seen = zip(faces["picture"], faces["mesh"], strict=True)
+    patches = np.array([light_on(picture, mesh[:, :2]).patchiness for picture, mesh in seen])
+    return {**faces, "coordinates": codes[faces["code"]], "labels": labels, "patches": patches}
 
 
 def choose(codes: np.ndarray, taken: np.ndarray, faces: Measures, each: int) -> np.ndarray:

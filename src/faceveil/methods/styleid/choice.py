@@ -37,8 +37,8 @@ class Choice(NamedTuple):
 
 
 CHOICES = (
-    Choice(240, 35.0, 0.4, 0.2, TRIED),
-    Choice(400, 70.0, 0.4, 0.15, TRIED),
+    Choice(300, 45.0, 0.3, 0.3, TRIED),
+    Choice(400, 70.0, 0.3, 0.2, TRIED),
     Choice(500, 100.0, 1.0, 0.05, 8),
     Choice(1000, 150.0, 1.0, 0.02, 8),
 )

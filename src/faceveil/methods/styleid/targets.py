@@ -10,6 +10,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from faceveil.methods.styleid.light import PATCHY
 from faceveil.methods.styleid.looks import traits
 from faceveil.models.attrnet import INPUT_SIZE, AttrNet
 from faceveil.models.mobilestylegan import Floats
@@ -18,7 +19,7 @@ from faceveil.models.runtime import once
 from faceveil.models.wspace import w_space
 
 DATA = Path(__file__).with_name("data") / "targets.npz"
-NUMBERS = ("looks", "age", "female", "skin", "expression", "shade")
+NUMBERS = ("looks", "age", "female", "skin", "expression", "shade", "patches")
 ORIGINS = ("ethnicity White", "ethnicity Black", "ethnicity Asian", "ethnicity Indian")
 LABELS = (  # of AttrNet's, what is kept of each face
     *ORIGINS,
@@ -32,12 +33,13 @@ SURE = 0.85  # of a target's gender, so that no later step can tip it
 # were to resemble its source in every number, the better two photos of one person could be told by their targets.
 # Looks, in the order of looks.NAMES, can be moved, and skin is recoloured.
 LOOKS_UNIT = np.array([10.0, 8.0, 0.07, 0.07, 0.025, 0.015, 0.07, 0.07])
-AGE_FREE, AGE_UNIT = 3.0, 2.0
+AGE_FREE, AGE_UNIT = 3.0, 1.5
 SKIN_FREE, SKIN_UNIT = 20.0, 20.0
 SHADE_FREE, SHADE_UNIT = 0.1, 0.1
+PATCHES_UNIT = 0.012  # a target in hard light cannot quite be given another
 FAR = 3.0  # units of age from which unlikeness grows linearly
 EXPRESSION_UNIT, ORIGIN_UNIT = 0.25, 0.12  # of a probability
-WORN = {"glasses": 0.15, "facial hair": 0.4}  # of LABELS, what is seen at once, and the unit of each
+WORN = {"glasses": 0.15, "facial hair": 0.25}  # of LABELS, what is seen at once, and the unit of each
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +81,7 @@ class Pool:
     skin: NDArray[np.float64]
     expression: NDArray[np.float64]  # N × 7
     shade: NDArray[np.float64]
+    patches: NDArray[np.float64]  # of light, see light.PATCHY
     labels: NDArray[np.float64]  # N × LABELS
     embeddings: dict[str, Floats]  # recogniser id → N × 128
     alone: dict[
@@ -108,6 +111,7 @@ class Pool:
             label = LABELS.index(name)
             worn = self.labels[:, label]
             total += (_missing(worn if source.labels[label] > 0.5 else 1 - worn) / unit) ** 2
+        total += (np.maximum(0, self.patches - PATCHY) / PATCHES_UNIT) ** 2
         if not np.isnan(source.skin):
             total += (_beyond(self.skin - source.skin, SKIN_FREE) / SKIN_UNIT) ** 2
         same = self.female > SURE if source.female > 0.5 else self.female < 1 - SURE
