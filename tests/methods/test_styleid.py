@@ -301,8 +301,10 @@ def like(number: int) -> Person:
     )  # fmt: skip
 
 
-def test_a_target_of_the_same_kind_suits_well():
-    targets = pool()
+def test_a_target_of_the_same_kind_suits_well_unless_in_hard_light():
+    soft, hard = (replace(pool(), patches=np.full(len(pool()), value)) for value in (0.0, 0.2))
+    assert hard.unlikeness(like(7))[7] > soft.unlikeness(like(7))[7] + 50
+    targets = soft
     for number in range(0, len(targets), 499):
         unlike = targets.unlikeness(like(number))
         best = np.argsort(unlike, kind="stable")[:100]

@@ -176,9 +176,8 @@ def _cost(source: Source, seen: Attributes, shown: Vector, vectors: dict[str, Ve
     cost += abs(seen.age - person.age) / YEARS_UNIT
     cost += OTHER_EXPRESSION * (1 - float(seen.expression[person.expression.argmax()]))
     cost += OTHER_ORIGIN * (1 - float(shown[person.origin]))
-    cost += OTHER_WORN * sum(
-        (shown[one] > 0.5) != (person.labels[one] > 0.5) for one in map(LABELS.index, WORN)
-    )
+    worn = [LABELS.index(name) for name in WORN]
+    cost += OTHER_WORN * int(((shown[worn] > 0.5) != (person.labels[worn] > 0.5)).sum())
     return cost + OTHER_GENDER * ((seen.female > 0.5) != (person.female > 0.5))
 
 
