@@ -4,7 +4,7 @@ Faces as the generator draws them are mostly young or middle-aged and light-skin
 a regression on the codes guesses what others would show, and of very many draws those are measured that promise what
 is rare, in rounds, until there are as many of each gender, age and origin, or as many as can be found.
 Those with a hat, unsure of gender or glasses, or turned too far are left out. RUN keeps what was measured; AttrNet's
-labels are read anew each time.
+labels and the light's patches are read anew each time.
 """
 
 import argparse
@@ -14,7 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from faceveil.methods.styleid import targets
+from faceveil.methods.styleid.light import light_on
 from faceveil.models.generator import Generator
+from faceveil.models.recognizers import RECOGNIZERS, recognizer
 from faceveil.models.wspace import w_space
 from training.control import ridge
 from training.measures import Measures, measured
@@ -66,7 +68,9 @@ def known(codes: np.ndarray, path: Path) -> Measures:
     """What is measured of these codes, with the codes themselves and AttrNet's labels."""
     faces = measured(np.stack([w_space().unwhiten(code) for code in codes]), path)
     labels = np.stack([targets.labels(picture) for picture in faces["picture"]])
-    return {**faces, "coordinates": codes[faces["code"]], "labels": labels}
+    seen = zip(faces["picture"], faces["mesh"], strict=True)
+    patches = np.array([light_on(picture, mesh[:, :2]).patchiness for picture, mesh in seen])
+    return {**faces, "coordinates": codes[faces["code"]], "labels": labels, "patches": patches}
 
 
 def choose(codes: np.ndarray, taken: np.ndarray, faces: Measures, each: int) -> np.ndarray:
@@ -111,6 +115,17 @@ def suitable(faces: Measures) -> np.ndarray:
     return np.asarray(sure & upright & glasses & (shown["hat"] < UNSURE) & np.isfinite(faces["skin"]))
 
 
+def alone(embeddings: np.ndarray) -> np.ndarray:
+    """N × recognisers: how far each face is from the NEIGHBOUR-th nearest of all, by each recogniser."""
+    found = np.empty(embeddings.shape[:2])
+    for column, name in enumerate(RECOGNIZERS):
+        vectors = embeddings[:, column].astype(np.float32)
+        for row, vector in enumerate(vectors):
+            distances = recognizer(name).distance(vectors, vector)
+            found[row, column] = np.partition(distances, targets.NEIGHBOUR)[targets.NEIGHBOUR]
+    return found
+
+
 def pack(faces: Measures) -> None:
     """Write the pool as it ships."""
     scale = np.abs(faces["embeddings"]).max(axis=(0, 2))
@@ -118,6 +133,7 @@ def pack(faces: Measures) -> None:
     numbers = {name: faces[name].astype(np.float16) for name in ("coordinates", *targets.NUMBERS)}
     np.savez_compressed(
         targets.DATA,
+        alone=alone(faces["embeddings"]).astype(np.float16),
         embeddings=steps.astype(np.int8),
         embedding_scale=scale,
         labels=np.rint(faces["labels"] * 255).astype(np.uint8),

@@ -19,7 +19,8 @@ from faceveil.methods.styleid.light import skin_likeness
 HAIR_REACH, JAW_REACH = 0.60, 0.14
 CHEEK, JAW = 0.55, 0.85  # of the way from forehead to chin: where the one goes over into the other
 SPILL = 4  # px by which the mask is wider than the new head
-MOST_SHIFT = np.array([25.0, 12.0, 12.0], np.float32)  # by which hair is recoloured, in Lab
+LEAST_GAIN, MOST_GAIN = 0.25, 1.8  # by which hair is made darker or lighter
+MOST_SHIFT = np.array([25.0, 12.0, 12.0], np.float32)  # by which it is recoloured besides, in Lab
 LEVELS = 4  # of the pyramid: colours meet over some 2 ** LEVELS px
 UNLIKE_SKIN = 0.2  # from which a pixel may be hair
 LEAST_HAIR = 0.004  # of the crop: less does not tell its colour
@@ -84,9 +85,10 @@ def with_hair_of(source: Pictured, new: Pictured) -> Image:
     wanted, had = (
         np.einsum("ij,ijk->k", share, lab) / share.sum() for lab, share in zip(labs, hairs, strict=True)
     )
-    shift = np.clip(wanted - had, -MOST_SHIFT, MOST_SHIFT).astype(np.float32)
-    soft = cv2.GaussianBlur(hairs[1], (0, 0), max(0.8, 0.01 * new.crop.shape[0]))
-    lab = labs[1] + soft[..., None] * shift
+    gain = np.clip(wanted[0] / max(had[0], 1.0), LEAST_GAIN, MOST_GAIN).astype(np.float32)
+    shift = np.clip(wanted - gain * had, -MOST_SHIFT, MOST_SHIFT).astype(np.float32)
+    soft = cv2.GaussianBlur(hairs[1], (0, 0), max(0.8, 0.01 * new.crop.shape[0]))[..., None]
+    lab = labs[1] + soft * ((gain - 1) * labs[1] + shift)
     lab[..., 0] = np.clip(lab[..., 0], 0, 100)
     rgb = np.clip(cv2.cvtColor(lab, cv2.COLOR_LAB2RGB), 0, 1)
     return np.asarray(np.rint(rgb * 255), np.uint8)

@@ -46,6 +46,11 @@ class Verdict:
         """What is wished for besides."""
         return self.same_gender and self.same_expression and abs(self.years) <= YEARS
 
+    @property
+    def misfit(self) -> float:
+        """How much is missing of that; another gender is worse than anything else."""
+        return 10.0 * (not self.same_gender) + (not self.same_expression) + abs(self.years) / YEARS
+
 
 def embeddings(image: Image, face: Face, recognizers: Sequence[str]) -> dict[str, Embedding]:
     """The face's embedding by each recogniser."""

@@ -1,12 +1,14 @@
 """Choose targets for a face: few that suit it well at first, then from ever wider choices.
 
-What stays of the source (hair, outline, light) brings a swapped face nearer to it, so being a stranger is not
-enough: of those that suit, the ones furthest from the source are taken. Recognisers see children as much alike, and
+Generated faces are much alike to recognisers, and two photos of one person get targets of one kind. So of many that
+suit, those are preferred which few others resemble: new faces then differ, of one person as of several. What stays of
+the source (hair, outline, light) brings a swapped face nearer to it, so being a stranger is not enough: of these, the
+ones further from the source are taken, at random. Recognisers see children as much alike, and
 of some kinds there are few in the pool; a face for which nobody near passes the check rather gets one of another age
 or origin than none. A child first gets another child, boy or girl.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -18,6 +20,8 @@ from faceveil.models.mobilestylegan import Floats
 from faceveil.models.recognizers import recognizer
 
 TRIED = 3  # targets of each choice that are rendered, if need be
+FEWEST = 8  # targets among which chance decides
+STRANGE = 0.02  # share of the pool, the most alone: less faces than mistakes of the generator
 CHILD, CHILDREN = 14.0, 16.0  # years under which a source is a child, and under which a target is one for it
 
 
@@ -26,25 +30,27 @@ class Choice(NamedTuple):
 
     most: int
     worse: float  # by how much they may suit worse than the best
-    furthest: int  # of these, from the source
+    alone: float  # share of these, whose like recognisers see least often
+    furthest: float  # share of those, from the source
     sketched: int  # of these, drawn at random
     children: bool = False  # of either gender, and nobody else
 
 
 CHOICES = (
-    Choice(100, 15.0, 8, TRIED),
-    Choice(200, 40.0, 8, TRIED),
-    Choice(500, 100.0, 16, 8),
-    Choice(1000, 150.0, 16, 8),
+    Choice(300, 45.0, 0.3, 0.3, TRIED),
+    Choice(400, 70.0, 0.3, 0.2, TRIED),
+    Choice(500, 100.0, 1.0, 0.05, 8),
+    Choice(1000, 150.0, 1.0, 0.02, 8),
 )
-AMONG_CHILDREN = Choice(500, 150.0, 16, 8, children=True)
+AMONG_CHILDREN = Choice(500, 150.0, 1.0, 0.05, 8, children=True)
 
 
 def shortlists(
     person: Person, embeddings: Mapping[str, Floats], rng: np.random.Generator
 ) -> Iterator[list[int]]:
     """Of each choice some targets, drawn at random from the furthest; none comes twice."""
-    far, taken = _distances(embeddings), np.zeros(len(pool()), bool)
+    far, alone = _distances(embeddings), _alone(embeddings)
+    taken = alone > np.quantile(alone, 1 - STRANGE)
     for choice in choices(person):
         unlike = _unlikeness(pool(), person, choice)
         order = np.argsort(unlike, kind="stable")
@@ -52,7 +58,7 @@ def shortlists(
         left = order[~taken[order]]
         enough = max(TRIED, int(np.searchsorted(unlike[left], unlike[order[0]] + choice.worse)))
         best = left[: min(choice.most, enough)]
-        furthest = best[np.argsort(-far[best], kind="stable")[: choice.furthest]]
+        furthest = _most(_most(best, alone, choice.alone), far, choice.furthest)
         few = rng.permutation(furthest)[: choice.sketched]
         taken[few] = True
         yield few.tolist()
@@ -70,6 +76,18 @@ def _unlikeness(targets: Pool, person: Person, choice: Choice) -> NDArray[np.flo
         unlike = np.minimum(unlike, targets.unlikeness(replace(person, female=1 - person.female)))
         unlike[targets.age >= CHILDREN] = np.inf
     return unlike
+
+
+def _most(targets: NDArray[np.intp], values: NDArray[np.floating], share: float) -> NDArray[np.intp]:
+    """This share of the targets, those with the largest values, and enough to leave something to chance."""
+    count = max(FEWEST, round(share * len(targets)))
+    return targets[np.argsort(-values[targets], kind="stable")[:count]]
+
+
+def _alone(names: Iterable[str]) -> NDArray[np.floating]:
+    """How far each target is from the others, in thresholds, by these recognisers on average."""
+    every = [pool().alone[name] / recognizer(name).threshold for name in names]
+    return np.mean(every, axis=0) if every else np.zeros(len(pool()))
 
 
 def _distances(embeddings: Mapping[str, Floats]) -> NDArray[np.floating]:

@@ -55,10 +55,10 @@ class Control:
         return _unit(self.identity[name][0] @ difference.astype(np.float32))
 
 
-def another(wplus: Floats, step: Floats) -> Floats:
-    """W+ (23 × 512) with its identity slots moved by a step in W's whitened coordinates."""
+def another(wplus: Floats, step: Floats, slots: slice = IDENTITY_SLOTS) -> Floats:
+    """W+ (23 × 512) with some slots moved by a step in W's whitened coordinates."""
     space, out = w_space(), wplus.copy()
-    out[IDENTITY_SLOTS] += (step * space.spread[:COORDINATES]) @ space.axes[:COORDINATES]
+    out[slots] += (step * space.spread[:COORDINATES]) @ space.axes[:COORDINATES]
     return out
 
 

@@ -143,6 +143,8 @@ class StyleId:
         source = look_at(image, face, self.recognizers)
         if self.company:
             source = received(source, self.company)
+        if source and (self.company is None or self.company.targets is None):
+            source = replace(source, draw=int(rng.integers(1 << 62)))
         found = source and self._search(source, rng)
         if source and found:
             return _into(image, source, *found)
@@ -155,8 +157,8 @@ class StyleId:
         return FILTERS["blackout"].protect(image, face, rng)
 
     def _search(self, source: Source, rng: np.random.Generator) -> tuple[Image, Region] | None:
-        """The first face that holds the check and suits; else the first that holds it; None where none does."""
-        found, more = None, MORE
+        """The first face that holds the check and suits; else the best of few that hold it; None where none does."""
+        found, least, more = None, np.inf, MORE
         company = self.company or Company()
         targets = self.candidates(source, rng) if company.targets is None else company.targets
         for number, target in enumerate(targets, company.tried):
@@ -169,7 +171,8 @@ class StyleId:
                 if verdict.holds(self.needed) and company.apart(verdict.embeddings):
                     if verdict.suits:
                         return swapped, where
-                    found = found or (swapped, where)
+                    if verdict.misfit < least:
+                        found, least = (swapped, where), verdict.misfit
                     break
             more -= found is not None
             if more < 0:

@@ -21,8 +21,17 @@ from faceveil.methods.styleid.control import another, control
 from faceveil.methods.styleid.fit import fitted_mesh, looking, warp, with_forehead
 from faceveil.methods.styleid.harmony import harmonised
 from faceveil.methods.styleid.light import PATCHY, Weights, light_on, relit
-from faceveil.methods.styleid.looks import GAZE_X, GAZE_Y, face_in_crop, looks, lower_face_shade, traits
-from faceveil.methods.styleid.targets import ORIGINS, Person, labels, pool
+from faceveil.methods.styleid.looks import (
+    GAZE_X,
+    GAZE_Y,
+    PITCH,
+    YAW,
+    face_in_crop,
+    looks,
+    lower_face_shade,
+    traits,
+)
+from faceveil.methods.styleid.targets import LABELS, WORN, Person, labels, pool
 from faceveil.models.generator import Generator, as_wplus
 from faceveil.models.mobilefacenet import CARD as ATTRNET_READS
 from faceveil.models.mobilestylegan import SIZES
@@ -33,9 +42,10 @@ from faceveil.models.segmenter import person_mask
 PREVIEW = 128  # px of a small render
 SKETCH = 64  # px of the render on which a target is first looked at, enlarged to PREVIEW
 CORRECTION = 0.8  # of what the sketch is off; directions are not quite independent
-# Whitened units away from the source, and in a random direction, which each target keeps; for each of choice.CHOICES.
-# Far squeezes eyes.
-AWAY, ASIDE, SEED = (3.0, 3.7, 3.7, 4.4), (5.0, 5.0, 5.0, 7.0), 5
+# Whitened units away from the source, for each of choice.CHOICES, and in random directions. Far squeezes eyes.
+AWAY, ASIDE = (1.2, 2.5, 3.7, 4.4), 6.5
+STEPS = (slice(4, 7), slice(7, 9), slice(9, 13))  # the identity slots that step aside together
+SHARED = 5  # what random steps come from where photos of one person share a target
 # How much of each trait's difference is moved. Mouth width and eye opening are as much shape as expression, and
 # taken over whole they bring a person's AUC up by 0.07 to 0.1.
 SHARE = np.array([1.0, 1.0, 1.0, 0.3, 0.7, 0.3, 1.0, 1.0, 1.0] + [1.0] * 5)
@@ -43,9 +53,9 @@ SHARE = np.array([1.0, 1.0, 1.0, 0.3, 0.7, 0.3, 1.0, 1.0, 1.0] + [1.0] * 5)
 FIRST = np.array([2.0] * 8 + [1.0] * 6)
 SECOND = np.array([1.0] * 8 + [0.6] + [0.5] * 5)
 # What one unit of a sketch's cost is: thresholds that are missing to WANTED, years, patches of light beyond
-# PATCHY; and what another class costs.
-WANTED, MARGIN_UNIT, YEARS_UNIT, PATCHY_UNIT = 1.4, 0.1, 4.0, 0.04
-OTHER_EXPRESSION, OTHER_ORIGIN, OTHER_GENDER = 3.0, 4.0, 6.0
+# PATCHY, degrees; and what another class costs.
+WANTED, MARGIN_UNIT, YEARS_UNIT, PATCHY_UNIT, DEGREES_UNIT = 1.4, 0.1, 3.0, 0.04, 5.0
+OTHER_EXPRESSION, OTHER_ORIGIN, OTHER_GENDER, OTHER_WORN = 4.0, 5.0, 6.0, 3.0
 LARGEST = 1024
 MOST_GAZE = 0.15  # eye widths by which irises are moved at most
 CARDS = (
@@ -71,7 +81,8 @@ class Source:
     person: Person
     embeddings: dict[str, Vector]
     corner_xy: tuple[int, int]  # of the part in the photo
-    sketches: dict[tuple[int, int], "Sketch"] = field(default_factory=dict)  # by target and turn
+    draw: int = SHARED  # what its targets' random steps come from
+    sketches: dict[tuple[int, int], "Sketch"] = field(default_factory=dict, init=False)  # by target and turn
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,8 +133,7 @@ def choose(source: Source, rng: np.random.Generator, count: int) -> list[int]:
 def sketch(source: Source, target: int, turn: int = 0) -> Sketch:
     """A first look at a target of the choice `turn` in the source's pose, expression and age; made once."""
     if (target, turn) not in source.sketches:
-        wplus = as_wplus(pool().w[target][None])[0]
-        wplus = another(wplus, _identity_step(source, target, turn))
+        wplus = _somebody_else(source, target, turn)
         change = SHARE * (source.person.traits - pool().traits(target))
         wplus = control().moved(wplus, change, FIRST)
         small = generator().render(wplus[None], SKETCH)[0]
@@ -135,14 +145,18 @@ def sketch(source: Source, target: int, turn: int = 0) -> Sketch:
         mesh = with_forehead(face.mesh)
         cost = _cost(source, seen, labels(crop), embeddings(crop, face, list(source.embeddings)))
         cost += max(0.0, light_on(crop, mesh).patchiness - PATCHY) / PATCHY_UNIT
+        cost += float(np.abs(shown - source.person.traits)[[YAW, PITCH]].sum()) / DEGREES_UNIT
         source.sketches[target, turn] = Sketch(wplus, crop, mesh, shown, cost)
     return source.sketches[target, turn]
 
 
-def _identity_step(source: Source, target: int, turn: int) -> Vector:
-    """Away from the source, and aside, each target its own way: generated faces resemble each other."""
-    aside = control().at_random(source.embeddings, np.random.default_rng([SEED, target]))
-    return AWAY[turn] * control().away_from(source.embeddings) + ASIDE[turn] * aside
+def _somebody_else(source: Source, target: int, turn: int) -> Vector:
+    """The target away from the source, and aside at random: generated faces resemble each other."""
+    wplus = another(as_wplus(pool().w[target][None])[0], AWAY[turn] * control().away_from(source.embeddings))
+    rng = np.random.default_rng([source.draw, target])
+    for slots in STEPS:
+        wplus = another(wplus, ASIDE * control().at_random(source.embeddings, rng), slots)
+    return wplus
 
 
 def moved_render(source: Source, target: int, turn: int = 0) -> Image:
@@ -155,13 +169,15 @@ def moved_render(source: Source, target: int, turn: int = 0) -> Image:
 
 
 def _cost(source: Source, seen: Attributes, shown: Vector, vectors: dict[str, Vector]) -> float:
-    """Near to the source, of another age, expression, origin or gender."""
-    person, origin = source.person, int(source.person.labels[: len(ORIGINS)].argmax())
+    """Near to the source, of another age, expression, origin or gender, with other glasses or beard."""
+    person = source.person
     missing = [max(0.0, WANTED - margin) for margin in margins(source.embeddings, vectors).values()]
     cost = float(np.mean(missing)) / MARGIN_UNIT if missing else 0.0
     cost += abs(seen.age - person.age) / YEARS_UNIT
     cost += OTHER_EXPRESSION * (1 - float(seen.expression[person.expression.argmax()]))
-    cost += OTHER_ORIGIN * (1 - float(shown[origin]))
+    cost += OTHER_ORIGIN * (1 - float(shown[person.origin]))
+    worn = [LABELS.index(name) for name in WORN]
+    cost += OTHER_WORN * int(((shown[worn] > 0.5) != (person.labels[worn] > 0.5)).sum())
     return cost + OTHER_GENDER * ((seen.female > 0.5) != (person.female > 0.5))
 
 

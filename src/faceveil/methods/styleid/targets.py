@@ -10,6 +10,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from faceveil.methods.styleid.light import PATCHY
 from faceveil.methods.styleid.looks import traits
 from faceveil.models.attrnet import INPUT_SIZE, AttrNet
 from faceveil.models.mobilestylegan import Floats
@@ -18,22 +19,27 @@ from faceveil.models.runtime import once
 from faceveil.models.wspace import w_space
 
 DATA = Path(__file__).with_name("data") / "targets.npz"
-NUMBERS = ("looks", "age", "female", "skin", "expression", "shade")
+NUMBERS = ("looks", "age", "female", "skin", "expression", "shade", "patches")
 ORIGINS = ("ethnicity White", "ethnicity Black", "ethnicity Asian", "ethnicity Indian")
 LABELS = (  # of AttrNet's, what is kept of each face
     *ORIGINS,
     *("female", "age under 18", "age 60 and over", "glasses", "facial hair", "bald", "grey hair", "hat"),
 )
+NEIGHBOUR = 30  # which of the nearest targets tells how alone one is
 EMBEDDING_STEPS = 127.0  # embeddings are stored as bytes of the largest value
 
 SURE = 0.85  # of a target's gender, so that no later step can tip it
-# What one unit of unlikeness is: looks in the order of looks.NAMES, which can be moved, and what can less.
+# What may differ between a face and its target, and what one unit of unlikeness is beyond that. The closer a target
+# were to resemble its source in every number, the better two photos of one person could be told by their targets.
+# Looks, in the order of looks.NAMES, can be moved, and skin is recoloured.
 LOOKS_UNIT = np.array([10.0, 8.0, 0.07, 0.07, 0.025, 0.015, 0.07, 0.07])
-AGE_UNIT, SKIN_UNIT, EXPRESSION_UNIT, SHADE_UNIT = 2.5, 20.0, 0.25, 0.1  # skin is recoloured anyway
+AGE_FREE, AGE_UNIT = 3.0, 1.5
+SKIN_FREE, SKIN_UNIT = 20.0, 20.0
+SHADE_FREE, SHADE_UNIT = 0.1, 0.1
+PATCHES_UNIT = 0.012  # a target in hard light cannot quite be given another
 FAR = 3.0  # units of age from which unlikeness grows linearly
-LABEL_UNIT = np.array(
-    [0.15] * 4 + [0.2, 0.3, 0.3, 0.2, 0.4, 0.3, 0.4, np.inf]
-)  # of LABELS; no target wears a hat
+EXPRESSION_UNIT, ORIGIN_UNIT = 0.25, 0.12  # of a probability
+WORN = {"glasses": 0.15, "facial hair": 0.25}  # of LABELS, what is seen at once, and the unit of each
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +60,11 @@ class Person:
         return bool(max(self.labels[LABELS.index(name)] for name in ("hat", "bald")) > 0.5)
 
     @property
+    def origin(self) -> int:
+        """The likeliest of ORIGINS."""
+        return int(self.labels[: len(ORIGINS)].argmax())
+
+    @property
     def traits(self) -> NDArray[np.float64]:
         """In the order of looks.TRAITS."""
         return traits(self.looks, self.age, self.expression)
@@ -70,8 +81,12 @@ class Pool:
     skin: NDArray[np.float64]
     expression: NDArray[np.float64]  # N × 7
     shade: NDArray[np.float64]
+    patches: NDArray[np.float64]  # of light, see light.PATCHY
     labels: NDArray[np.float64]  # N × LABELS
     embeddings: dict[str, Floats]  # recogniser id → N × 128
+    alone: dict[
+        str, NDArray[np.float64]
+    ]  # recogniser id → N: the distance to the NEIGHBOUR-th nearest target
 
     def __len__(self) -> int:
         return len(self.w)
@@ -87,13 +102,18 @@ class Pool:
 
     def unlikeness(self, source: Person) -> NDArray[np.float64]:
         """How badly each target suits: squared differences in the units above; infinite for the other gender."""
-        total = (((self.looks - source.looks) / LOOKS_UNIT) ** 2).sum(axis=1)
-        total += _squared_then_linear((self.age - source.age) / AGE_UNIT)
-        total += ((self.shade - source.shade) / SHADE_UNIT) ** 2
-        total += ((self.expression - source.expression) ** 2).sum(axis=1) / EXPRESSION_UNIT**2
-        total += (((self.labels - source.labels) / LABEL_UNIT) ** 2).sum(axis=1)
+        total = (_beyond((self.looks - source.looks) / LOOKS_UNIT, 1.0) ** 2).sum(axis=1)
+        total += _squared_then_linear(_beyond(self.age - source.age, AGE_FREE) / AGE_UNIT)
+        total += (_beyond(self.shade - source.shade, SHADE_FREE) / SHADE_UNIT) ** 2
+        total += (_missing(self.expression[:, source.expression.argmax()]) / EXPRESSION_UNIT) ** 2
+        total += (_missing(self.origin[:, source.origin]) / ORIGIN_UNIT) ** 2
+        for name, unit in WORN.items():
+            label = LABELS.index(name)
+            worn = self.labels[:, label]
+            total += (_missing(worn if source.labels[label] > 0.5 else 1 - worn) / unit) ** 2
+        total += (np.maximum(0, self.patches - PATCHY) / PATCHES_UNIT) ** 2
         if not np.isnan(source.skin):
-            total += ((self.skin - source.skin) / SKIN_UNIT) ** 2
+            total += (_beyond(self.skin - source.skin, SKIN_FREE) / SKIN_UNIT) ** 2
         same = self.female > SURE if source.female > 0.5 else self.female < 1 - SURE
         total[~same] = np.inf
         return np.asarray(total)
@@ -101,6 +121,15 @@ class Pool:
     def distances(self, name: str, embedding: Floats) -> NDArray[np.float32]:
         """Of each target to an embedding, by the recogniser of that id."""
         return recognizer(name).distance(self.embeddings[name], embedding)
+
+
+def _beyond(difference: NDArray[np.float64], free: float) -> NDArray[np.float64]:
+    return np.maximum(0.0, np.abs(difference) - free)
+
+
+def _missing(probability: NDArray[np.float64]) -> NDArray[np.float64]:
+    """1 of what is surely not there, 0 of what is rather there than not: how surely makes no difference."""
+    return np.maximum(0.0, 1 - 2 * probability)
 
 
 def _squared_then_linear(steps: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -138,5 +167,8 @@ def pool() -> Pool:
             w=w_space().unwhiten(stored["coordinates"].astype(np.float32)),
             labels=stored["labels"] / 255.0,
             embeddings=vectors,
+            alone={
+                name: stored["alone"][:, number].astype(np.float64) for number, name in enumerate(RECOGNIZERS)
+            },
             **numbers,
         )
