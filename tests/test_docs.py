@@ -10,7 +10,7 @@ import typer
 from faceveil.cli import app
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("*/README.md")})
+PAGES = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("[!.]*/README.md")})
 COMMANDS = sorted(
     {
         (page.relative_to(ROOT).as_posix(), line.split(" #")[0].strip())
