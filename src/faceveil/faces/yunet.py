@@ -7,20 +7,17 @@ finds more than a pass at double size and has fewer false boxes, at a third of t
 """
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
-from typing import Any
+from functools import partial
 
 import numpy as np
 
 from faceveil.faces.boxes import best_of_each
 from faceveil.faces.face import Face, Floats, Image
 from faceveil.faces.views import Sizes, View, close_up, tiles
-from faceveil.models.eight_bits import in_eight_bits, read_ranges
-from faceveil.models.runtime import Network, once, openvino, read_model
+from faceveil.models.runtime import Network, once
+from faceveil.models.yunet import STRIDES, yunet
 
 CloseUp = Callable[[Floats, float, float, int], View]  # centre, scale, degrees, size
-CARD = "yunet.2023mar"
-STRIDES = (8, 16, 32)  # px between the cells of the network's three levels
 ENLARGE = 1.5  # first pass of a thorough scan: brings 12-px faces well into the network's range
 LEVEL = 5  # each further pass is smaller by this factor
 SMALLEST_PASS = 320  # px; a face that fills the frame is then well inside the network's range
@@ -65,10 +62,9 @@ def _proposals(image: Image, proposer: Network, scale: float, threshold: float) 
     found = []
     while True:
         for view in tiles(image, scale, TILE, OVERLAP, GRID):
-            scores, offsets = (out[0] for out in proposer(view.pixels[None]))
-            cell = np.flatnonzero(scores > threshold)
-            boxes = _boxes(offsets[cell], _grid(*view.pixels.shape[:2])[cell])
-            found.append((view.to_photo(boxes.reshape(-1, 2, 2)).reshape(-1, 4), scores[cell]))
+            scores, offsets, grid = _cells(proposer(view.pixels[None]), threshold)
+            boxes = _boxes(offsets, grid)
+            found.append((view.to_photo(boxes.reshape(-1, 2, 2)).reshape(-1, 4), scores))
         if max(image.shape[:2]) * scale <= SMALLEST_PASS:
             break
         scale /= LEVEL
@@ -96,21 +92,33 @@ def _look(close_up: CloseUp, box: Floats, degrees: float) -> View:
 
 def _face_in_look(view: View) -> Face | None:
     """The best of what stands where the proposal was, about as large, in the photo's coordinates."""
-    scores, offsets, points = (out[0] for out in _looker()(view.pixels[None]))
-    cell = np.flatnonzero(scores > HINT)
-    grid = _grid(LOOK, LOOK)[cell]
-    boxes = _boxes(offsets[cell], grid)
+    scores, numbers, grid = _cells(_looker()(view.pixels[None]), HINT)
+    boxes = _boxes(numbers[:, :4], grid)
     centres, sizes = (boxes[:, :2] + boxes[:, 2:]) / 2, boxes[:, 2:] - boxes[:, :2]
     widths = np.maximum(sizes[:, 0], 0.8 * sizes[:, 1])
     central = np.abs(centres - LOOK / 2).max(axis=1) < 0.35 * FACE_IN_LOOK
     alike = (widths > 0.6 * FACE_IN_LOOK) & (widths < 1.7 * FACE_IN_LOOK)
     if not (central & alike).any():
         return None
-    j = int(np.argmax(np.where(central & alike, scores[cell], 0)))
+    j = int(np.argmax(np.where(central & alike, scores, 0)))
     centre, half = view.to_photo(centres[j]), sizes[j] / 2 / view.zoom
-    five = (grid[j, :2] + points[cell[j]].reshape(5, 2)) * grid[j, 2]
+    five = (grid[j, :2] + numbers[j, 4:].reshape(5, 2)) * grid[j, 2]
     box = np.concatenate([centre - half, centre + half])
-    return Face(box, view.to_photo(five), float(scores[cell[j]]), "yunet")
+    return Face(box, view.to_photo(five), float(scores[j]), "yunet")
+
+
+def _cells(levels: Sequence[Floats], threshold: float) -> tuple[Floats, Floats, Floats]:
+    """Scores, numbers and grid (column, row, stride) of the cells that score more than the threshold."""
+    least = np.log(threshold**2 / (1 - threshold**2))  # of both logits: neither can make up for the other
+    numbers, grid = [], []
+    for stride, level in zip(STRIDES, levels, strict=True):
+        row, column = np.nonzero(np.minimum(level[0, 0], level[0, 1]) > least)
+        numbers.append(level[0][:, row, column].T)
+        grid.append(np.stack([column, row, np.full(len(row), stride)], axis=1))
+    all_numbers, all_grid = np.concatenate(numbers), np.concatenate(grid).astype(np.float64)
+    scores = 1 / np.sqrt(np.prod(1 + np.exp(-all_numbers[:, :2]), axis=1))
+    strong = scores > threshold
+    return scores[strong], all_numbers[strong, 2:], all_grid[strong]
 
 
 def _boxes(offsets: Floats, grid: Floats) -> Floats:
@@ -120,55 +128,17 @@ def _boxes(offsets: Floats, grid: Floats) -> Floats:
     return np.hstack([centre - half, centre + half])
 
 
-@lru_cache(maxsize=32)
-def _grid(height: int, width: int) -> Floats:
-    """Column, row and stride of each cell of a picture, in the order of the network's outputs."""
-    parts = []
-    for stride in STRIDES:
-        row, column = np.divmod(np.arange(height * width // stride**2), width // stride)
-        parts.append(np.stack([column, row, np.full(len(row), stride)], axis=1))
-    return np.concatenate(parts).astype(np.float64)
-
-
 @once
 def _proposer() -> Network:
-    """Scores and boxes for pictures of any size whose sides are multiples of 32."""
-    return Network(_for_rgb_bytes(read_model(CARD), -1, ("bbox",)))
+    return yunet(("cls", "obj", "bbox"))
 
 
 @once
 def _quick_proposer() -> Network:
     """The same in eight bits. No face is lost by that, because a close look in full precision decides."""
-    model = in_eight_bits(read_model(CARD), read_ranges(CARD))
-    return Network(_for_rgb_bytes(model, -1, ("bbox",)))
+    return yunet(("cls", "obj", "bbox"), eight_bits=True)
 
 
 @once
 def _looker() -> Network:
-    """Scores, boxes and points for close looks."""
-    return Network(_for_rgb_bytes(read_model(CARD), LOOK, ("bbox", "kps")))
-
-
-def _for_rgb_bytes(model: Any, side: int, wanted: Sequence[str]) -> Any:
-    """The network for pictures of one side, or of any (-1), with its three levels (strides 8, 16, 32) as one."""
-    ov = openvino()
-    from openvino.passes import ConstantFolding, Manager
-    from openvino.preprocess import PrePostProcessor
-
-    op, simpler = ov.opset13, Manager()
-    simpler.register_pass(ConstantFolding())
-    simpler.run_passes(model)
-
-    def levels(name: str) -> Any:
-        return op.concat(
-            [model.output(f"{name}_{stride}").get_node().input_value(0) for stride in STRIDES], 1
-        )
-
-    scores = op.squeeze(op.sqrt(op.multiply(levels("cls"), levels("obj"))), np.array([2]))
-    joined = ov.Model([op.result(out) for out in (scores, *map(levels, wanted))], model.get_parameters())
-    joined.reshape([1, 3, side, side])
-    steps = PrePostProcessor(joined)
-    steps.input().tensor().set_element_type(ov.Type.u8).set_layout(ov.Layout("NHWC"))
-    steps.input().model().set_layout(ov.Layout("NCHW"))
-    steps.input().preprocess().convert_element_type(ov.Type.f32).reverse_channels()
-    return steps.build()
+    return yunet(("cls", "obj", "bbox", "kps"), side=LOOK)
