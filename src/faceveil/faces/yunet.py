@@ -7,9 +7,11 @@ finds more than a pass at double size and has fewer false boxes, at a third of t
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from faceveil.faces.boxes import best_of_each
 from faceveil.faces.face import Face, Floats, Image
@@ -62,9 +64,8 @@ def _proposals(image: Image, proposer: Network, scale: float, threshold: float) 
     found = []
     while True:
         for view in tiles(image, scale, TILE, OVERLAP, GRID):
-            scores, offsets, grid = _cells(proposer(view.pixels[None]), threshold)
-            boxes = _boxes(offsets, grid)
-            found.append((view.to_photo(boxes.reshape(-1, 2, 2)).reshape(-1, 4), scores))
+            cells = _cells(proposer(view.pixels[None]), threshold)
+            found.append((view.to_photo(cells.boxes.reshape(-1, 2, 2)).reshape(-1, 4), cells.scores))
         if max(image.shape[:2]) * scale <= SMALLEST_PASS:
             break
         scale /= LEVEL
@@ -78,11 +79,11 @@ def _confirmed(close_up: CloseUp, boxes: Floats) -> list[Face]:
     for degrees in (0.0, *TURNS):
         hinted = range(len(boxes)) if degrees == 0 else list(best)
         open_ = [i for i in hinted if i not in best or best[i].score < CONFIRM]
-        for i in open_:
-            face = _face_in_look(_look(close_up, boxes[i], degrees))
-            if face and (i not in best or face.score > best[i].score):
-                best[i] = face
-    return [face for face in best.values() if face.score >= CONFIRM]
+        faces = _faces_in_looks([_look(close_up, boxes[i], degrees) for i in open_])
+        for n, face in faces.items():
+            if open_[n] not in best or face.score > best[open_[n]].score:
+                best[open_[n]] = face
+    return [best[i] for i in sorted(best) if best[i].score >= CONFIRM]
 
 
 def _look(close_up: CloseUp, box: Floats, degrees: float) -> View:
@@ -90,42 +91,71 @@ def _look(close_up: CloseUp, box: Floats, degrees: float) -> View:
     return close_up((box[:2] + box[2:]) / 2, FACE_IN_LOOK / max(width, 0.8 * height), degrees, LOOK)
 
 
-def _face_in_look(view: View) -> Face | None:
-    """The best of what stands where the proposal was, about as large, in the photo's coordinates."""
-    scores, numbers, grid = _cells(_looker()(view.pixels[None]), HINT)
-    boxes = _boxes(numbers[:, :4], grid)
+def _faces_in_looks(views: Sequence[View]) -> dict[int, Face]:
+    """In each view the best of what stands where the proposal was, about as large, in the photo's coordinates."""
+    if not views:
+        return {}
+    answers = [_looker()(view.pixels[None]) for view in views]
+    cells = _cells([np.concatenate(level) for level in zip(*answers, strict=True)], HINT)
+    boxes = cells.boxes
     centres, sizes = (boxes[:, :2] + boxes[:, 2:]) / 2, boxes[:, 2:] - boxes[:, :2]
     widths = np.maximum(sizes[:, 0], 0.8 * sizes[:, 1])
     central = np.abs(centres - LOOK / 2).max(axis=1) < 0.35 * FACE_IN_LOOK
     alike = (widths > 0.6 * FACE_IN_LOOK) & (widths < 1.7 * FACE_IN_LOOK)
-    if not (central & alike).any():
-        return None
-    j = int(np.argmax(np.where(central & alike, scores, 0)))
-    centre, half = view.to_photo(centres[j]), sizes[j] / 2 / view.zoom
-    five = (grid[j, :2] + numbers[j, 4:].reshape(5, 2)) * grid[j, 2]
-    box = np.concatenate([centre - half, centre + half])
-    return Face(box, view.to_photo(five), float(scores[j]), "yunet")
+    fitting = np.flatnonzero(central & alike)
+    order = fitting[np.argsort(-cells.scores[fitting], kind="stable")]
+    shown, first = np.unique(cells.picture[order], return_index=True)
+    return {
+        int(n): _face(views[n], centres[j], sizes[j], cells.points(j), float(cells.scores[j]))
+        for n, j in zip(shown, order[first], strict=True)
+    }
 
 
-def _cells(levels: Sequence[Floats], threshold: float) -> tuple[Floats, Floats, Floats]:
-    """Scores, numbers and grid (column, row, stride) of the cells that score more than the threshold."""
+def _face(view: View, centre: Floats, size: Floats, points: Floats, score: float) -> Face:
+    centre, half = view.to_photo(centre), size / 2 / view.zoom
+    return Face(np.concatenate([centre - half, centre + half]), view.to_photo(points), score, "yunet")
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """What the network says of those of its cells that score high, in the pixels of the picture it saw."""
+
+    picture: NDArray[np.intp]  # which one of several
+    scores: Floats
+    numbers: Floats  # centre (from the cell's corner, in cells), logarithm of the size, then points
+    grid: Floats  # column, row, stride
+
+    @property
+    def boxes(self) -> Floats:
+        stride = self.grid[:, 2:]
+        centre = (self.grid[:, :2] + self.numbers[:, :2]) * stride
+        half = np.exp(self.numbers[:, 2:4]) * stride / 2
+        return np.hstack([centre - half, centre + half])
+
+    def points(self, cell: int) -> Floats:
+        """The five points, from a network that has them."""
+        corner, stride = self.grid[cell, :2], self.grid[cell, 2]
+        return np.asarray((corner + self.numbers[cell, 4:].reshape(5, 2)) * stride)
+
+
+def _cells(levels: Sequence[Floats], threshold: float) -> Cells:
+    """The cells that score more than the threshold, level by level."""
     least = np.log(threshold**2 / (1 - threshold**2))  # of both logits: neither can make up for the other
-    numbers, grid = [], []
+    picture, numbers, grid = [], [], []
     for stride, level in zip(STRIDES, levels, strict=True):
-        row, column = np.nonzero(np.minimum(level[0, 0], level[0, 1]) > least)
-        numbers.append(level[0][:, row, column].T)
-        grid.append(np.stack([column, row, np.full(len(row), stride)], axis=1))
-    all_numbers, all_grid = np.concatenate(numbers), np.concatenate(grid).astype(np.float64)
-    scores = 1 / np.sqrt(np.prod(1 + np.exp(-all_numbers[:, :2]), axis=1))
+        n, row, column = np.nonzero(np.minimum(level[:, 0], level[:, 1]) > least)
+        picture.append(n)
+        numbers.append(level[n, :, row, column])
+        grid.append(np.stack([column, row, np.full(len(n), stride)], axis=1))
+    said = np.concatenate(numbers)
+    scores = 1 / np.sqrt(np.prod(1 + np.exp(-said[:, :2]), axis=1))
     strong = scores > threshold
-    return scores[strong], all_numbers[strong, 2:], all_grid[strong]
-
-
-def _boxes(offsets: Floats, grid: Floats) -> Floats:
-    """Boxes from what the network says of its cells: the centre's place and the size's logarithm."""
-    stride = grid[:, 2:]
-    centre, half = (grid[:, :2] + offsets[:, :2]) * stride, np.exp(offsets[:, 2:]) * stride / 2
-    return np.hstack([centre - half, centre + half])
+    return Cells(
+        np.concatenate(picture)[strong],
+        scores[strong],
+        said[strong, 2:],
+        np.concatenate(grid)[strong].astype(np.float64),
+    )
 
 
 @once
