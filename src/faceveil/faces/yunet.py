@@ -19,6 +19,7 @@ from faceveil.faces.views import Sizes, View, close_up, tiles
 from faceveil.models.runtime import Network, once
 from faceveil.models.yunet import STRIDES, yunet
 
+Proposals = tuple[Floats, Floats]  # boxes and scores
 CloseUp = Callable[[Floats, float, float, int], View]  # centre, scale, degrees, size
 ENLARGE = 1.5  # first pass of a thorough scan: brings 12-px faces well into the network's range
 LEVEL = 5  # each further pass is smaller by this factor
@@ -40,7 +41,9 @@ def find(image: Image, thorough: bool = False) -> list[Face]:
     A thorough scan starts from the enlarged photo and looks at weaker proposals: it takes three times as long and
     finds more faces under 24 px.
     """
-    return _find(image, thorough, _proposer(), partial(close_up, image))
+    scale = ENLARGE if thorough else 1.0
+    found = _proposals(image, _proposer(), scale, PROPOSE[thorough], SMALLEST_PASS)
+    return _confirmed_once(partial(close_up, image), found)
 
 
 def find_boxes(image: Image, thorough: bool = False) -> list[Face]:
@@ -48,29 +51,44 @@ def find_boxes(image: Image, thorough: bool = False) -> list[Face]:
 
     Boxes differ from those of `find` by a hundredth of their width or two, and so do points.
     """
-    faces = _find(image, thorough, _quick_proposer(), Sizes(image).close_up)
+    look = Sizes(image).close_up
+    found = _proposals(image, _quick_proposer(), ENLARGE if thorough else 1.0, PROPOSE[thorough], TILE)
+    found.append(_glance(look, image, PROPOSE[thorough]))
+    faces = _confirmed_once(look, found)
     return [face for face in faces if face.size_wh[0] >= TINY or face.score >= CONFIRM_TINY]
 
 
-def _find(image: Image, thorough: bool, proposer: Network, close_up: CloseUp) -> list[Face]:
-    boxes, scores = _proposals(image, proposer, ENLARGE if thorough else 1.0, PROPOSE[thorough])
+def _confirmed_once(close_up: CloseUp, found: Sequence[Proposals]) -> list[Face]:
+    """A close look at what was proposed, at each face once; best first."""
+    boxes, scores = (np.concatenate(part) for part in zip(*found, strict=True))
     faces = _confirmed(close_up, boxes[best_of_each(boxes, scores, 0.4)])
-    found = np.array([face.box_xyxy for face in faces]).reshape(-1, 4)
-    return [faces[i] for i in best_of_each(found, np.array([face.score for face in faces]), 0.4)]
+    seen = np.array([face.box_xyxy for face in faces]).reshape(-1, 4)
+    return [faces[i] for i in best_of_each(seen, np.array([face.score for face in faces]), 0.4)]
 
 
-def _proposals(image: Image, proposer: Network, scale: float, threshold: float) -> tuple[Floats, Floats]:
-    """Boxes and scores of passes over the photo, each smaller, until the frame itself could be a face."""
+def _proposals(
+    image: Image, proposer: Network, scale: float, threshold: float, smallest: int
+) -> list[Proposals]:
+    """Boxes and scores of passes over the photo, each smaller, until its longer side is at most `smallest`."""
     found = []
     while True:
         for view in tiles(image, scale, TILE, OVERLAP, GRID):
-            cells = _cells(proposer(view.pixels[None]), threshold)
-            found.append((view.to_photo(cells.boxes.reshape(-1, 2, 2)).reshape(-1, 4), cells.scores))
-        if max(image.shape[:2]) * scale <= SMALLEST_PASS:
-            break
+            found.append(_proposed(view, proposer, threshold))
+        if max(image.shape[:2]) * scale <= smallest:
+            return found
         scale /= LEVEL
-    boxes, scores = (np.concatenate(part) for part in zip(*found, strict=True))
-    return boxes, scores
+
+
+def _glance(close_up: CloseUp, image: Image, threshold: float) -> Proposals:
+    """Proposals from the whole photo made small, where a face may fill the frame."""
+    height, width = image.shape[:2]
+    view = close_up(np.array([width, height]) / 2, LOOK / max(height, width), 0.0, LOOK)
+    return _proposed(view, _looker(), threshold)
+
+
+def _proposed(view: View, network: Network, threshold: float) -> Proposals:
+    cells = _cells(network(view.pixels[None]), threshold)
+    return view.to_photo(cells.boxes.reshape(-1, 2, 2)).reshape(-1, 4), cells.scores
 
 
 def _confirmed(close_up: CloseUp, boxes: Floats) -> list[Face]:
