@@ -72,9 +72,11 @@ def _protect_file(job: Job, settings: Settings, staging: Path) -> Outcome:
     output folder or the weights ends the run."""
     clock = Clock()
     assert isinstance(settings.method, FaceMethod)
-    prepare(settings.detector, SECOND[settings.detector], mesh=settings.method.needs_mesh)
     try:
         photo = read_photo(job.source, max_pixels=settings.max_pixels, keep=settings.keep)
+        prepare(
+            photo.pixels, settings.detector, SECOND[settings.detector], mesh=settings.method.needs_mesh
+        )
         clock.lap("read")
         result = protect_photo(photo, settings, rng_for(settings.seed, job.name))
         clock.lap("protect")
