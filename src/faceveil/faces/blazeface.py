@@ -12,7 +12,7 @@ import numpy as np
 from faceveil.faces.boxes import best_of_each
 from faceveil.faces.face import Face, Floats, Image
 from faceveil.faces.mesh import SURE, with_mesh
-from faceveil.faces.views import View, resized
+from faceveil.faces.views import View, resized, resized_quickly
 from faceveil.models.runtime import Network, once, openvino, read_model
 
 THRESHOLD = 0.5  # for faces that the mesh network confirms
@@ -34,7 +34,7 @@ def find_boxes(image: Image, thorough: bool = False) -> list[Face]:
     if thorough or size is None:
         return find(image, thorough)
     height, width = image.shape[:2]
-    near = _shrunk(View(image, np.eye(2, 3)), min(size[0] / width, size[1] / height))
+    near = _of_photo(image, resized_quickly(image, min(size[0] / width, size[1] / height)))
     return _best_in([_framed(near, 0, 0, *size)])
 
 
@@ -71,7 +71,7 @@ def _views(image: Image, thorough: bool) -> list[View]:
 
 
 def _squares(image: Image, side: float) -> list[View]:
-    near = _shrunk(View(image, np.eye(2, 3)), SIDE / side)
+    near = _of_photo(image, resized(image, SIDE / side))
     height, width = near.pixels.shape[:2]
     return [_framed(near, x, y) for y in _starts(height) for x in _starts(width)]
 
@@ -86,11 +86,10 @@ def _starts(length: int) -> list[int]:
     return [round(start) for start in np.linspace(0, length - SIDE, count)]
 
 
-def _shrunk(view: View, scale: float) -> View:
-    pixels = resized(view.pixels, scale)
+def _of_photo(image: Image, small: Image) -> View:
     # Rounding to whole pixels makes the true scales differ a little from the one that was asked for.
-    sx, sy = pixels.shape[1] / view.pixels.shape[1], pixels.shape[0] / view.pixels.shape[0]
-    return View(pixels, np.diag([sx, sy]) @ view.to_view)
+    sx, sy = small.shape[1] / image.shape[1], small.shape[0] / image.shape[0]
+    return View(small, np.array([[sx, 0, 0], [0, sy, 0]]))
 
 
 def _framed(view: View, x: int, y: int, width: int = SIDE, height: int = SIDE) -> View:
