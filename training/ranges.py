@@ -16,9 +16,9 @@ from typing import Any
 import cv2
 import numpy as np
 
-from faceveil.faces.yunet import CARD
 from faceveil.models.eight_bits import FOLDER
 from faceveil.models.runtime import Network, openvino, read_model
+from faceveil.models.yunet import CARD
 from faceveil.photos import read_photo
 
 SEED = 8

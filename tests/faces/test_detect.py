@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from faceveil.errors import UsageError
-from faceveil.faces import DETECTORS, find_faces
+from faceveil.faces import DETECTORS, blazeface, find_faces
 from faceveil.faces.boxes import best_of_each, iou
 from faceveil.faces.views import Sizes, close_up
 from faceveil.photos import read_photo
@@ -48,6 +48,25 @@ def test_a_face_that_fills_the_frame_is_found(portrait):
     close = cv2.resize(portrait[90:470, 90:420], (1650, 1900), interpolation=cv2.INTER_CUBIC)
     (face,) = find_faces(close)
     assert face.size_wh[0] > 1000
+
+
+@pytest.mark.parametrize("width", [300, 1650, 3300])
+def test_a_face_that_fills_the_frame_is_found_where_a_box_is_enough(portrait, width):
+    close = cv2.resize(portrait[90:470, 90:420], (width, width * 38 // 33), interpolation=cv2.INTER_CUBIC)
+    largest = max(find_faces(close, mesh=False), key=lambda face: face.size_wh)
+    assert np.abs(largest.size_wh / np.array(close.shape[1::-1]) - [0.84, 0.96]).max() < 0.08
+
+
+@pytest.mark.parametrize(("width", "height"), [(1200, 800), (800, 1200), (1000, 900)])
+def test_the_second_detector_sees_in_one_view_what_it_sees_in_squares(portrait, width, height):
+    image = put(canvas(width, height), portrait, 250, 260, 300)
+    image = put(image, portrait, width - 200, height - 210, 240)
+    squares, view = (
+        np.array([f.box_xyxy for f in find(image)]) for find in (blazeface.find, blazeface.find_boxes)
+    )
+    assert blazeface._frame(image) is not None
+    assert len(squares) == len(view) == 2
+    assert iou(squares, view).max(axis=1).min() > 0.8
 
 
 def test_a_twelve_pixel_face_and_a_large_one_are_found_in_a_24_megapixel_photo(examples):

@@ -59,13 +59,15 @@ def download_bar() -> Iterator["Progress | None"]:
 @contextmanager
 def stage_bars(total: int) -> Iterator[Callable[[str], None]]:
     """A function to call with the name of a stage for each photo done; it draws a bar per stage on a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda stage: None
+        return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    console = Console(stderr=True)
     tasks: dict[str, TaskID] = {}
-    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
 
         def progress(stage: str) -> None:
             if stage not in tasks:

@@ -12,19 +12,43 @@ import numpy as np
 from faceveil.faces.boxes import best_of_each
 from faceveil.faces.face import Face, Floats, Image
 from faceveil.faces.mesh import SURE, with_mesh
-from faceveil.faces.views import View, resized
+from faceveil.faces.views import View, resized, resized_quickly
 from faceveil.models.runtime import Network, once, openvino, read_model
 
 THRESHOLD = 0.5  # for faces that the mesh network confirms
 ALONE = 0.85  # for faces that it does not
 SIDE = 256  # px of the network's input
+LONGER = 384  # px: the other side of its input where one view shows a whole photo
 SMALLER = 3  # squares of a thorough scan along the shorter side, besides the large ones
 OVERLAP = 0.2  # of a square
 
 
 def find(image: Image, thorough: bool = False) -> list[Face]:
     """What looks like a face and is large enough for this detector, best first; `confirmed` decides."""
-    faces = [face for view in _views(image, thorough) for face in _faces_in(view)]
+    return _best_in(_views(image, thorough))
+
+
+def find_boxes(image: Image, thorough: bool = False) -> list[Face]:
+    """The same where a box is enough: one view instead of two squares that overlap, if the photo's shape allows."""
+    size = _frame(image)
+    if thorough or size is None:
+        return find(image, thorough)
+    height, width = image.shape[:2]
+    near = _of_photo(image, resized_quickly(image, min(size[0] / width, size[1] / height)))
+    return _best_in([_framed(near, 0, 0, *size)])
+
+
+def _frame(image: Image) -> tuple[int, int] | None:
+    """Width and height of the view that shows a photo as large as squares would, if there is one."""
+    height, width = image.shape[:2]
+    shorter = LONGER * min(height, width) / max(height, width)
+    if not 0.98 * SIDE < shorter < LONGER:  # a little smaller than in squares will do
+        return None
+    return (LONGER, SIDE) if width > height else (SIDE, LONGER)
+
+
+def _best_in(views: list[View]) -> list[Face]:
+    faces = [face for view in views for face in _faces_in(view)]
     boxes = np.array([face.box_xyxy for face in faces]).reshape(-1, 4)
     return [faces[i] for i in best_of_each(boxes, np.array([face.score for face in faces]), 0.3)]
 
@@ -47,7 +71,7 @@ def _views(image: Image, thorough: bool) -> list[View]:
 
 
 def _squares(image: Image, side: float) -> list[View]:
-    near = _shrunk(View(image, np.eye(2, 3)), SIDE / side)
+    near = _of_photo(image, resized(image, SIDE / side))
     height, width = near.pixels.shape[:2]
     return [_framed(near, x, y) for y in _starts(height) for x in _starts(width)]
 
@@ -62,28 +86,30 @@ def _starts(length: int) -> list[int]:
     return [round(start) for start in np.linspace(0, length - SIDE, count)]
 
 
-def _shrunk(view: View, scale: float) -> View:
-    pixels = resized(view.pixels, scale)
+def _of_photo(image: Image, small: Image) -> View:
     # Rounding to whole pixels makes the true scales differ a little from the one that was asked for.
-    sx, sy = pixels.shape[1] / view.pixels.shape[1], pixels.shape[0] / view.pixels.shape[0]
-    return View(pixels, np.diag([sx, sy]) @ view.to_view)
+    sx, sy = small.shape[1] / image.shape[1], small.shape[0] / image.shape[0]
+    return View(small, np.array([[sx, 0, 0], [0, sy, 0]]))
 
 
-def _framed(view: View, x: int, y: int) -> View:
-    """The network's square from x, y on, in the middle of black where the view is smaller."""
-    part = view.pixels[y : y + SIDE, x : x + SIDE]
-    left, top = (SIDE - part.shape[1]) // 2, (SIDE - part.shape[0]) // 2
-    pixels = np.zeros((SIDE, SIDE, 3), np.uint8)
+def _framed(view: View, x: int, y: int, width: int = SIDE, height: int = SIDE) -> View:
+    """The network's input from x, y on, in the middle of black where the view is smaller."""
+    part = view.pixels[y : y + height, x : x + width]
+    left, top = (width - part.shape[1]) // 2, (height - part.shape[0]) // 2
+    pixels = np.zeros((height, width, 3), np.uint8)
     pixels[top : top + part.shape[0], left : left + part.shape[1]] = part
     return View(pixels, view.to_view + np.array([[0, 0, left - x], [0, 0, top - y]]))
 
 
 def _faces_in(view: View) -> list[Face]:
-    regressed, logits = _network()(view.pixels[None])
-    scores = 1 / (1 + np.exp(-np.clip(logits[0, :, 0], -50, 50)))
+    size = view.pixels.shape[:2]
+    answers = _network(*size)(view.pixels[None])
+    regressed = np.concatenate([level.reshape(-1, 16) for level in answers[:2]])
+    logits = np.concatenate([level.ravel() for level in answers[2:]])
+    scores = 1 / (1 + np.exp(-np.clip(logits, -50, 50)))
     strong = np.flatnonzero(scores > THRESHOLD)
-    centres = _anchors()[strong] * SIDE
-    numbers = regressed[0, strong].reshape(-1, 8, 2)  # centre, size, then six points
+    centres = _anchors(*size)[strong]
+    numbers = regressed[strong].reshape(-1, 8, 2)  # centre, size, then six points
     middle, half = centres + numbers[:, 0], numbers[:, 1] / 2
     corners = view.to_photo(np.stack([middle - half, middle + half], axis=1)).reshape(-1, 4)
     points = view.to_photo(centres[:, None] + numbers[:, 2:])
@@ -104,23 +130,29 @@ def _five(six: Floats) -> Floats:
 
 
 @once
-def _network() -> Network:
-    """The network, taking RGB bytes."""
+def _network(height: int, width: int) -> Network:
+    """The network for RGB bytes: numbers, then logits, of its two levels."""
     ov = openvino()
     from openvino.preprocess import PrePostProcessor
 
-    steps = PrePostProcessor(read_model("blazeface.back"))
+    model = read_model("blazeface.back")
+    # As distributed, both levels are joined in a shape that only the square has.
+    joined = [port.get_node().input_value(0).get_node() for port in model.outputs]
+    levels = [part.get_node().input_value(0) for join in joined for part in join.input_values()]
+    model = ov.Model([ov.opset13.result(level) for level in levels], model.get_parameters())
+    model.reshape([1, height, width, 3])
+    steps = PrePostProcessor(model)
     steps.input().tensor().set_element_type(ov.Type.u8)
     steps.input().preprocess().convert_element_type(ov.Type.f32).mean(127.5).scale(127.5)
     return Network(steps.build())
 
 
 @cache
-def _anchors() -> Floats:
-    """Centres of the network's boxes: 16 × 16 cells with two each, then 8 × 8 with six."""
+def _anchors(height: int, width: int) -> Floats:
+    """Centres of the network's boxes, in pixels: every 16 px two, then every 32 px six."""
     parts = []
-    for cells, each in ((16, 2), (8, 6)):
-        line = (np.arange(cells) + 0.5) / cells
-        grid = np.stack(np.meshgrid(line, line), axis=-1).reshape(-1, 2)
+    for stride, each in ((16, 2), (32, 6)):
+        x, y = ((np.arange(side // stride) + 0.5) * stride for side in (width, height))
+        grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
         parts.append(np.repeat(grid, each, axis=0))
     return np.concatenate(parts)

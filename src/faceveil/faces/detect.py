@@ -1,7 +1,6 @@
 """Detectors by name. Each is a function: picture and thoroughness in, faces out, best first."""
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from threading import Thread
 
 import numpy as np
@@ -15,17 +14,21 @@ from faceveil.faces.mesh import with_mesh
 Detector = Callable[[Image, bool], list[Face]]
 
 DETECTORS: dict[str, Detector] = {"yunet": yunet.find, "blazeface": blazeface.find, "haar": haar.find}
-FOR_BOXES: dict[str, Detector] = {"yunet": yunet.find_boxes}  # quicker ones, where a box is enough
+# Quicker ones, where a box is enough.
+FOR_BOXES: dict[str, Detector] = {"yunet": yunet.find_boxes, "blazeface": blazeface.find_boxes}
 CONFIRM = {"blazeface": blazeface.confirmed}  # the second opinion that a detector's faces need
 CARDS = {"yunet": "yunet.2023mar", "blazeface": "blazeface.back", "haar": None}  # the weights each needs
+_begun: set[tuple[tuple[str, ...], bool]] = set()
 
 
-@cache
-def prepare(*detectors: str, mesh: bool = True) -> None:
-    """Begin to load these detectors side by side, while something else is done; once in a process."""
-    nothing = np.zeros((32, 32, 3), np.uint8)
-    for name in detectors:
-        Thread(target=_finder(name, mesh), args=(nothing, False)).start()
+def prepare(image: Image, *detectors: str, mesh: bool = True) -> None:
+    """Begin to load what these detectors need for such pictures, side by side; once in a process."""
+    if (detectors, mesh) not in _begun:
+        _begun.add((detectors, mesh))
+        height, width = (-(-side * 32 // max(image.shape)) for side in image.shape[:2])
+        nothing = np.zeros((height, width, 3), np.uint8)  # of the same shape: what is loaded may depend on it
+        for name in detectors:
+            Thread(target=_finder(name, mesh), args=(nothing, False)).start()
 
 
 def _finder(detector: str, mesh: bool) -> Detector:

@@ -6,21 +6,22 @@ ways; what then scores high is a face. Measured on scenes with known answers (do
 finds more than a pass at double size and has fewer false boxes, at a third of the cost.
 """
 
-from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from faceveil.faces.boxes import best_of_each
 from faceveil.faces.face import Face, Floats, Image
 from faceveil.faces.views import Sizes, View, close_up, tiles
-from faceveil.models.eight_bits import in_eight_bits, read_ranges
-from faceveil.models.runtime import Network, once, openvino, read_model
+from faceveil.models.runtime import Network, once
+from faceveil.models.yunet import STRIDES, yunet
 
+Cut = Callable[[Image, float], Iterator[View]]  # a photo at a scale into tiles
+Proposals = tuple[Floats, Floats]  # boxes and scores
 CloseUp = Callable[[Floats, float, float, int], View]  # centre, scale, degrees, size
-CARD = "yunet.2023mar"
-STRIDES = (8, 16, 32)  # px between the cells of the network's three levels
 ENLARGE = 1.5  # first pass of a thorough scan: brings 12-px faces well into the network's range
 LEVEL = 5  # each further pass is smaller by this factor
 SMALLEST_PASS = 320  # px; a face that fills the frame is then well inside the network's range
@@ -32,7 +33,9 @@ TINY, CONFIRM_TINY = (
 )  # px; among boxes alone, patterns of this size pass for faces a little more often
 TURNS = (-30.0, 30.0)  # degrees; upright looks come first, and within ±15 of each the network is at its best
 LOOK, FACE_IN_LOOK = 128, 56  # px: side of a close-up, and how wide the proposed face is in it
+GLANCE = 112  # px: a photo's longer side when it is seen whole, with black around that helps at the edges
 TILE, OVERLAP, GRID = 1600, 128, 64  # px
+QUICK_TILE, QUICK_GRID = 2048, 32  # px, in eight bits: fewer cuts, less black around a photo
 
 
 def find(image: Image, thorough: bool = False) -> list[Face]:
@@ -41,39 +44,57 @@ def find(image: Image, thorough: bool = False) -> list[Face]:
     A thorough scan starts from the enlarged photo and looks at weaker proposals: it takes three times as long and
     finds more faces under 24 px.
     """
-    return _find(image, thorough, _proposer(), partial(close_up, image))
+    scale = ENLARGE if thorough else 1.0
+    cut = partial(tiles, longest=TILE, overlap=OVERLAP, grid=GRID)
+    found = _proposals(image, _proposer(), scale, PROPOSE[thorough], cut, SMALLEST_PASS)
+    return _confirmed_once(partial(close_up, image), found)
 
 
 def find_boxes(image: Image, thorough: bool = False) -> list[Face]:
     """The same faces in half the time, where a box is enough: proposed in eight bits, looked at from halves.
 
+    What fills the frame is seen at a glance: passes cover faces of up to 300 px, the glance a tenth of the frame.
     Boxes differ from those of `find` by a hundredth of their width or two, and so do points.
     """
-    faces = _find(image, thorough, _quick_proposer(), Sizes(image).close_up)
+    look = Sizes(image).close_up
+    scale, threshold = ENLARGE if thorough else 1.0, PROPOSE[thorough]
+    cut = partial(tiles, longest=QUICK_TILE, overlap=OVERLAP, grid=QUICK_GRID)
+    found = _proposals(image, _quick_proposer(), scale, threshold, cut, QUICK_TILE)
+    found.append(_glance(look, image, threshold))
+    faces = _confirmed_once(look, found)
     return [face for face in faces if face.size_wh[0] >= TINY or face.score >= CONFIRM_TINY]
 
 
-def _find(image: Image, thorough: bool, proposer: Network, close_up: CloseUp) -> list[Face]:
-    boxes, scores = _proposals(image, proposer, ENLARGE if thorough else 1.0, PROPOSE[thorough])
-    faces = _confirmed(close_up, boxes[best_of_each(boxes, scores, 0.4)])
-    found = np.array([face.box_xyxy for face in faces]).reshape(-1, 4)
-    return [faces[i] for i in best_of_each(found, np.array([face.score for face in faces]), 0.4)]
-
-
-def _proposals(image: Image, proposer: Network, scale: float, threshold: float) -> tuple[Floats, Floats]:
-    """Boxes and scores of passes over the photo, each smaller, until the frame itself could be a face."""
-    found = []
-    while True:
-        for view in tiles(image, scale, TILE, OVERLAP, GRID):
-            scores, offsets = (out[0] for out in proposer(view.pixels[None]))
-            cell = np.flatnonzero(scores > threshold)
-            boxes = _boxes(offsets[cell], _grid(*view.pixels.shape[:2])[cell])
-            found.append((view.to_photo(boxes.reshape(-1, 2, 2)).reshape(-1, 4), scores[cell]))
-        if max(image.shape[:2]) * scale <= SMALLEST_PASS:
-            break
-        scale /= LEVEL
+def _confirmed_once(close_up: CloseUp, found: Sequence[Proposals]) -> list[Face]:
+    """A close look at what was proposed, at each face once; best first."""
     boxes, scores = (np.concatenate(part) for part in zip(*found, strict=True))
-    return boxes, scores
+    faces = _confirmed(close_up, boxes[best_of_each(boxes, scores, 0.4)])
+    seen = np.array([face.box_xyxy for face in faces]).reshape(-1, 4)
+    return [faces[i] for i in best_of_each(seen, np.array([face.score for face in faces]), 0.4)]
+
+
+def _proposals(
+    image: Image, proposer: Network, scale: float, threshold: float, cut: Cut, smallest: int
+) -> list[Proposals]:
+    """Boxes and scores of passes over the photo, each smaller, until its longer side is at most `smallest`."""
+    found: list[Proposals] = []
+    while True:
+        found += [_proposed(view, proposer, threshold) for view in cut(image, scale)]
+        if max(image.shape[:2]) * scale <= smallest:
+            return found
+        scale /= LEVEL
+
+
+def _glance(close_up: CloseUp, image: Image, threshold: float) -> Proposals:
+    """Proposals from the whole photo made small, where a face may fill the frame."""
+    height, width = image.shape[:2]
+    view = close_up(np.array([width, height]) / 2, GLANCE / max(height, width), 0.0, LOOK)
+    return _proposed(view, _looker(), threshold)
+
+
+def _proposed(view: View, network: Network, threshold: float) -> Proposals:
+    cells = _cells(network(view.pixels[None]), threshold)
+    return view.to_photo(cells.boxes.reshape(-1, 2, 2)).reshape(-1, 4), cells.scores
 
 
 def _confirmed(close_up: CloseUp, boxes: Floats) -> list[Face]:
@@ -82,11 +103,11 @@ def _confirmed(close_up: CloseUp, boxes: Floats) -> list[Face]:
     for degrees in (0.0, *TURNS):
         hinted = range(len(boxes)) if degrees == 0 else list(best)
         open_ = [i for i in hinted if i not in best or best[i].score < CONFIRM]
-        for i in open_:
-            face = _face_in_look(_look(close_up, boxes[i], degrees))
-            if face and (i not in best or face.score > best[i].score):
-                best[i] = face
-    return [face for face in best.values() if face.score >= CONFIRM]
+        faces = _faces_in_looks([_look(close_up, boxes[i], degrees) for i in open_])
+        for n, face in faces.items():
+            if open_[n] not in best or face.score > best[open_[n]].score:
+                best[open_[n]] = face
+    return [best[i] for i in sorted(best) if best[i].score >= CONFIRM]
 
 
 def _look(close_up: CloseUp, box: Floats, degrees: float) -> View:
@@ -94,81 +115,84 @@ def _look(close_up: CloseUp, box: Floats, degrees: float) -> View:
     return close_up((box[:2] + box[2:]) / 2, FACE_IN_LOOK / max(width, 0.8 * height), degrees, LOOK)
 
 
-def _face_in_look(view: View) -> Face | None:
-    """The best of what stands where the proposal was, about as large, in the photo's coordinates."""
-    scores, offsets, points = (out[0] for out in _looker()(view.pixels[None]))
-    cell = np.flatnonzero(scores > HINT)
-    grid = _grid(LOOK, LOOK)[cell]
-    boxes = _boxes(offsets[cell], grid)
+def _faces_in_looks(views: Sequence[View]) -> dict[int, Face]:
+    """In each view the best of what stands where the proposal was, about as large, in the photo's coordinates."""
+    if not views:
+        return {}
+    answers = [_looker()(view.pixels[None]) for view in views]
+    cells = _cells([np.concatenate(level) for level in zip(*answers, strict=True)], HINT)
+    boxes = cells.boxes
     centres, sizes = (boxes[:, :2] + boxes[:, 2:]) / 2, boxes[:, 2:] - boxes[:, :2]
     widths = np.maximum(sizes[:, 0], 0.8 * sizes[:, 1])
     central = np.abs(centres - LOOK / 2).max(axis=1) < 0.35 * FACE_IN_LOOK
     alike = (widths > 0.6 * FACE_IN_LOOK) & (widths < 1.7 * FACE_IN_LOOK)
-    if not (central & alike).any():
-        return None
-    j = int(np.argmax(np.where(central & alike, scores[cell], 0)))
-    centre, half = view.to_photo(centres[j]), sizes[j] / 2 / view.zoom
-    five = (grid[j, :2] + points[cell[j]].reshape(5, 2)) * grid[j, 2]
-    box = np.concatenate([centre - half, centre + half])
-    return Face(box, view.to_photo(five), float(scores[cell[j]]), "yunet")
+    fitting = np.flatnonzero(central & alike)
+    order = fitting[np.argsort(-cells.scores[fitting], kind="stable")]
+    shown, first = np.unique(cells.picture[order], return_index=True)
+    return {
+        int(n): _face(views[n], centres[j], sizes[j], cells.points(j), float(cells.scores[j]))
+        for n, j in zip(shown, order[first], strict=True)
+    }
 
 
-def _boxes(offsets: Floats, grid: Floats) -> Floats:
-    """Boxes from what the network says of its cells: the centre's place and the size's logarithm."""
-    stride = grid[:, 2:]
-    centre, half = (grid[:, :2] + offsets[:, :2]) * stride, np.exp(offsets[:, 2:]) * stride / 2
-    return np.hstack([centre - half, centre + half])
+def _face(view: View, centre: Floats, size: Floats, points: Floats, score: float) -> Face:
+    centre, half = view.to_photo(centre), size / 2 / view.zoom
+    return Face(np.concatenate([centre - half, centre + half]), view.to_photo(points), score, "yunet")
 
 
-@lru_cache(maxsize=32)
-def _grid(height: int, width: int) -> Floats:
-    """Column, row and stride of each cell of a picture, in the order of the network's outputs."""
-    parts = []
-    for stride in STRIDES:
-        row, column = np.divmod(np.arange(height * width // stride**2), width // stride)
-        parts.append(np.stack([column, row, np.full(len(row), stride)], axis=1))
-    return np.concatenate(parts).astype(np.float64)
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """What the network says of those of its cells that score high, in the pixels of the picture it saw."""
+
+    picture: NDArray[np.intp]  # which one of several
+    scores: Floats
+    numbers: Floats  # centre (from the cell's corner, in cells), logarithm of the size, then points
+    grid: Floats  # column, row, stride
+
+    @property
+    def boxes(self) -> Floats:
+        stride = self.grid[:, 2:]
+        centre = (self.grid[:, :2] + self.numbers[:, :2]) * stride
+        half = np.exp(self.numbers[:, 2:4]) * stride / 2
+        return np.hstack([centre - half, centre + half])
+
+    def points(self, cell: int) -> Floats:
+        """The five points, from a network that has them."""
+        corner, stride = self.grid[cell, :2], self.grid[cell, 2]
+        return np.asarray((corner + self.numbers[cell, 4:].reshape(5, 2)) * stride)
+
+
+def _cells(levels: Sequence[Floats], threshold: float) -> Cells:
+    """The cells that score more than the threshold, level by level."""
+    least = np.log(threshold**2 / (1 - threshold**2))  # of both logits: neither can make up for the other
+    picture, numbers, grid = [], [], []
+    for stride, level in zip(STRIDES, levels, strict=True):
+        n, row, column = np.nonzero(np.minimum(level[:, 0], level[:, 1]) > least)
+        picture.append(n)
+        numbers.append(level[n, :, row, column])
+        grid.append(np.stack([column, row, np.full(len(n), stride)], axis=1))
+    said = np.concatenate(numbers)
+    scores = 1 / np.sqrt(np.prod(1 + np.exp(-said[:, :2]), axis=1))
+    strong = scores > threshold
+    return Cells(
+        np.concatenate(picture)[strong],
+        scores[strong],
+        said[strong, 2:],
+        np.concatenate(grid)[strong].astype(np.float64),
+    )
 
 
 @once
 def _proposer() -> Network:
-    """Scores and boxes for pictures of any size whose sides are multiples of 32."""
-    return Network(_for_rgb_bytes(read_model(CARD), -1, ("bbox",)))
+    return yunet(("cls", "obj", "bbox"))
 
 
 @once
 def _quick_proposer() -> Network:
     """The same in eight bits. No face is lost by that, because a close look in full precision decides."""
-    model = in_eight_bits(read_model(CARD), read_ranges(CARD))
-    return Network(_for_rgb_bytes(model, -1, ("bbox",)))
+    return yunet(("cls", "obj", "bbox"), eight_bits=True)
 
 
 @once
 def _looker() -> Network:
-    """Scores, boxes and points for close looks."""
-    return Network(_for_rgb_bytes(read_model(CARD), LOOK, ("bbox", "kps")))
-
-
-def _for_rgb_bytes(model: Any, side: int, wanted: Sequence[str]) -> Any:
-    """The network for pictures of one side, or of any (-1), with its three levels (strides 8, 16, 32) as one."""
-    ov = openvino()
-    from openvino.passes import ConstantFolding, Manager
-    from openvino.preprocess import PrePostProcessor
-
-    op, simpler = ov.opset13, Manager()
-    simpler.register_pass(ConstantFolding())
-    simpler.run_passes(model)
-
-    def levels(name: str) -> Any:
-        return op.concat(
-            [model.output(f"{name}_{stride}").get_node().input_value(0) for stride in STRIDES], 1
-        )
-
-    scores = op.squeeze(op.sqrt(op.multiply(levels("cls"), levels("obj"))), np.array([2]))
-    joined = ov.Model([op.result(out) for out in (scores, *map(levels, wanted))], model.get_parameters())
-    joined.reshape([1, 3, side, side])
-    steps = PrePostProcessor(joined)
-    steps.input().tensor().set_element_type(ov.Type.u8).set_layout(ov.Layout("NHWC"))
-    steps.input().model().set_layout(ov.Layout("NCHW"))
-    steps.input().preprocess().convert_element_type(ov.Type.f32).reverse_channels()
-    return steps.build()
+    return yunet(("cls", "obj", "bbox", "kps"), side=LOOK)

@@ -119,7 +119,7 @@ class Filter:
             strength = self.default(face) if callable(self.default) else self.default
         pixels, inside = np.ascontiguousarray(image[where.window]), where.mask > 0
         out = image.copy()
-        out[where.window] = np.where(inside[..., None], self.apply(pixels, inside, strength, rng), pixels)
+        np.copyto(out[where.window], self.apply(pixels, inside, strength, rng), where=inside[..., None])
         return out, where
 
 

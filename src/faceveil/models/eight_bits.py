@@ -68,7 +68,7 @@ def _round_activation(port: Any, low: float, high: float) -> None:
 
 
 def _round_weights(convolution: Any) -> None:
-    weights = _constant(convolution.input_value(1))
+    weights = constant(convolution.input_value(1))
     grouped = convolution.get_type_name() == "GroupConvolution"
     limit = _weight_limit(weights, paired=not grouped)
     rounded = _rounded(openvino().opset13.constant(weights), -limit, limit, 2 * LARGEST + 1)
@@ -89,7 +89,7 @@ def _weight_limit(weights: NDArray[np.float32], paired: bool) -> NDArray[np.floa
     return np.asarray(np.maximum(limit, 1e-9).reshape(-1, *[1] * (weights.ndim - 1)), np.float32)
 
 
-def _constant(port: Any) -> NDArray[np.float32]:
+def constant(port: Any) -> NDArray[np.float32]:
     """Weights as they reach a convolution: a constant, perhaps behind nodes that only give it another shape."""
     node = port.get_node()
     while node.get_type_name() != "Constant":

@@ -61,6 +61,8 @@ def openvino() -> ModuleType:
     if "openvino" not in sys.modules:
         # A module that is None cannot be imported; OpenVINO then falls back to a reporter that does nothing.
         sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
+        # Its converter of other frameworks' models is not used here, and importing it takes as long as the rest.
+        sys.modules.setdefault("openvino.tools.ovc", None)  # type: ignore[arg-type]
     import openvino
 
     with _first_use:

@@ -17,7 +17,7 @@ from faceveil.pipeline.plan import CROPS, Job
 from faceveil.pipeline.protect import describe_standing, union
 from faceveil.pipeline.settings import SECOND, Settings
 from faceveil.pipeline.survey import HIDDEN, PhotoFaces, Surveyed, digest, hidden, read_faces
-from faceveil.pipeline.work import Clock, encoded, put, without_path
+from faceveil.pipeline.work import Clock, encoded, put, quarantined, without_path
 
 NO_GROUP = "the method found no group for this face."
 
@@ -66,12 +66,6 @@ def reasons_of(decision: Decision, about: PhotoFaces) -> list[str]:
     """Why faces of this photo are in no group, one reason for each."""
     rows = range(about.first, about.first + about.count)
     return [decision.reasons.get(row, NO_GROUP) for row in rows if decision.groups[row] < 0]
-
-
-def quarantined(job: Job, reason: str, seconds: dict[str, float] | None = None) -> Outcome:
-    """The photo is not released; what an earlier run left under its name goes too."""
-    job.target.unlink(missing_ok=True)
-    return Outcome(job.name, "quarantined", reason=reason, seconds=seconds or {})
 
 
 def _replaced(

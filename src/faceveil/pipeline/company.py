@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from faceveil.methods import CompanyMethod
 from faceveil.methods.company import Profile, too_near
 from faceveil.photos import write_bytes
-from faceveil.pipeline.apply import quarantined
 from faceveil.pipeline.engines import Engine
 from faceveil.pipeline.journal import Journal, Outcome
 from faceveil.pipeline.plan import Plan
@@ -42,7 +41,7 @@ from faceveil.pipeline.visits import (
     read_made,
     visit,
 )
-from faceveil.pipeline.work import put
+from faceveil.pipeline.work import put, quarantined
 
 SECRET = "secret.json"
 MOVES = 3  # how often a person may move away from another's new face before it is covered

@@ -9,17 +9,14 @@ from faceveil.errors import PhotoError, ProtectionError
 from faceveil.faces.detect import prepare
 from faceveil.methods import FaceMethod
 from faceveil.photos import read_photo, write_bytes
-from faceveil.pipeline.apply import quarantined
-from faceveil.pipeline.company import in_company
 from faceveil.pipeline.engines import Engine, serial
 from faceveil.pipeline.engines import engine as engine_named
 from faceveil.pipeline.journal import Journal, Outcome, Status
 from faceveil.pipeline.manifest import Summary, manifest
 from faceveil.pipeline.plan import Job, Plan, make_plan
 from faceveil.pipeline.protect import protect_photo
-from faceveil.pipeline.set_run import run_set
 from faceveil.pipeline.settings import SECOND, Settings, rng_for
-from faceveil.pipeline.work import Clock, encoded, put, without_path
+from faceveil.pipeline.work import Clock, encoded, put, quarantined, without_path
 
 
 def run(
@@ -35,12 +32,16 @@ def run(
 
     `progress` is called with the name of the stage whenever a photo is done.
     """
-    how = _run_each
-    if settings.needs_company:
-        how = partial(run_set, stages=in_company)
-    elif settings.needs_all_faces:
-        how = run_set
+    how = _run_of_a_set(settings) if settings.knows_the_set else _run_each
     return how(plan, settings, engine=engine, resume=resume, overwrite=overwrite, progress=progress)
+
+
+def _run_of_a_set(settings: Settings) -> Callable[..., Summary]:
+    """Imported when wanted: what works photo by photo starts without it."""
+    from faceveil.pipeline.company import in_company
+    from faceveil.pipeline.set_run import run_set
+
+    return partial(run_set, stages=in_company) if settings.needs_company else run_set
 
 
 def _run_each(
@@ -73,9 +74,9 @@ def _protect_file(job: Job, settings: Settings, staging: Path) -> Outcome:
     output folder or the weights ends the run."""
     clock = Clock()
     assert isinstance(settings.method, FaceMethod)
-    prepare(settings.detector, SECOND[settings.detector], mesh=settings.method.needs_mesh)
     try:
         photo = read_photo(job.source, max_pixels=settings.max_pixels, keep=settings.keep)
+        prepare(photo.pixels, settings.detector, SECOND[settings.detector], mesh=settings.method.needs_mesh)
         clock.lap("read")
         result = protect_photo(photo, settings, rng_for(settings.seed, job.name))
         clock.lap("protect")

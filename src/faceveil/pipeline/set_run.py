@@ -19,7 +19,6 @@ from faceveil.pipeline.apply import (
     Replacement,
     crops_of,
     outcomes_of_crops,
-    quarantined,
     reasons_of,
     replace_in_photo,
     write_crops,
@@ -40,7 +39,7 @@ from faceveil.pipeline.private import PrivateFolder
 from faceveil.pipeline.regroup import Regrouped, fallen_photos, groupless_photos, regroup
 from faceveil.pipeline.settings import Settings, rng_for
 from faceveil.pipeline.survey import Surveyed, assemble, missing_photos, survey_photo
-from faceveil.pipeline.work import Clock
+from faceveil.pipeline.work import Clock, quarantined
 from faceveil.privacy.record import COVERED, GroupSize, ReleaseRecord, ReplacedFace, name_key
 
 Progress = Callable[[str], None]  # called with the stage whenever a photo is done

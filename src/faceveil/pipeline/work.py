@@ -5,7 +5,7 @@ from pathlib import Path
 
 from faceveil.errors import ProtectionError
 from faceveil.photos import Photo, encode_photo, format_for, scan_leaks, write_bytes
-from faceveil.pipeline.journal import make_folder
+from faceveil.pipeline.journal import Outcome, make_folder
 from faceveil.pipeline.plan import Job
 from faceveil.pipeline.settings import Settings
 
@@ -36,6 +36,12 @@ def put(data: bytes, job: Job, staging: Path) -> None:
     """Write the file whole, with the folders it needs."""
     make_folder(job.target.parent)
     write_bytes(data, job.target, overwrite=True, staging=staging)
+
+
+def quarantined(job: Job, reason: str, seconds: dict[str, float] | None = None) -> Outcome:
+    """The photo is not released; what an earlier run left under its name goes too."""
+    job.target.unlink(missing_ok=True)
+    return Outcome(job.name, "quarantined", reason=reason, seconds=seconds or {})
 
 
 def without_path(message: str, job: Job) -> str:

@@ -1,0 +1,75 @@
+"""YuNet's graph for RGB bytes, with the heads of each level as one: the same numbers, from a third of the nodes.
+
+    network = yunet(("cls", "obj", "bbox"))
+    for stride, level in zip(STRIDES, network(picture[None])):  # 1 × channels × rows × columns
+
+As distributed, each of three levels has a head for class, objectness, box and points, and each of these is a
+convolution over one pixel and one over 3×3 within a channel. Side by side in one they give the same bits in full
+precision, and a close look takes half the time. Class and objectness are logits.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faceveil.models.eight_bits import constant, in_eight_bits, read_ranges
+from faceveil.models.runtime import Network, openvino, read_model
+
+CARD = "yunet.2023mar"
+STRIDES = (8, 16, 32)  # px between the cells of the network's three levels
+Layer = tuple[NDArray[np.float32], NDArray[np.float32]]  # weights and bias
+
+
+def yunet(heads: Sequence[str], *, side: int = -1, eight_bits: bool = False) -> Network:
+    """The network with these heads, for pictures of one side, or of any whose sides are multiples of 32."""
+    ov = openvino()
+    from openvino.passes import ConstantFolding, Manager
+    from openvino.preprocess import PrePostProcessor
+
+    model, simpler = read_model(CARD), Manager()
+    simpler.register_pass(ConstantFolding())
+    simpler.run_passes(model)
+    model = ov.Model([_level(model, heads, stride) for stride in STRIDES], model.get_parameters())
+    if eight_bits:
+        model = in_eight_bits(model, read_ranges(CARD))
+    model.reshape([1, 3, side, side])
+    steps = PrePostProcessor(model)
+    steps.input().tensor().set_element_type(ov.Type.u8).set_layout(ov.Layout("NHWC"))
+    steps.input().model().set_layout(ov.Layout("NCHW"))
+    steps.input().preprocess().convert_element_type(ov.Type.f32).reverse_channels()
+    return Network(steps.build())
+
+
+def _level(model: Any, heads: Sequence[str], stride: int) -> Any:
+    """The heads of one level as one result, in the order of their names."""
+    op = openvino().opset13
+    points, patches = [], []
+    for head in heads:
+        node, layer = _convolution(model.output(f"{head}_{stride}").get_node())
+        patches.append(layer)
+        node, layer = _convolution(node.input_value(0).get_node())
+        points.append(layer)
+    weights, bias = _side_by_side(points)
+    out = op.add(op.convolution(node.input_value(0), weights, [1, 1], [0, 0], [0, 0], [1, 1]), bias)
+    weights, bias = _side_by_side(patches)
+    out = op.add(op.group_convolution(out, weights[:, None], [1, 1], [1, 1], [1, 1], [1, 1]), bias)
+    return op.result(out)
+
+
+def _convolution(node: Any) -> tuple[Any, Layer]:
+    """The next convolution above a node, with its weights (4-D) and the bias that is added to it."""
+    bias = None
+    while "Convolution" not in node.get_type_name():
+        if node.get_type_name() == "Add":
+            bias = constant(node.input_value(1))
+        node = node.input_value(0).get_node()
+    assert bias is not None
+    weights = constant(node.input_value(1))
+    return node, (weights.reshape(-1, *weights.shape[-3:]), bias.reshape(1, -1, 1, 1))
+
+
+def _side_by_side(layers: Sequence[Layer]) -> Layer:
+    weights, biases = zip(*layers, strict=True)
+    return np.concatenate(weights), np.concatenate(biases, axis=1)
