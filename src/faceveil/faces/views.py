@@ -31,23 +31,11 @@ def resized(image: Image, scale: float) -> Image:
     """The picture at another scale, without aliasing."""
     if scale == 1:
         return image
-    image, size = _halved(image, scale)
-    how = cv2.INTER_AREA if size[0] < image.shape[1] else cv2.INTER_LINEAR
-    return np.asarray(cv2.resize(image, size, interpolation=how), np.uint8)
-
-
-def resized_quickly(image: Image, scale: float) -> Image:
-    """Halves as long as they are large enough, then between pixels: a fifth of the time where the scale is odd."""
-    image, size = _halved(image, scale)
-    return np.asarray(cv2.resize(image, size, interpolation=cv2.INTER_LINEAR), np.uint8)
-
-
-def _halved(image: Image, scale: float) -> tuple[Image, tuple[int, int]]:
-    """The picture, halved while it stays as large as the scaled one, and the size of that (width, height)."""
     size = max(1, round(image.shape[1] * scale)), max(1, round(image.shape[0] * scale))
     while min(image.shape[:2]) > 2 and 2 * size[0] <= image.shape[1] and 2 * size[1] <= image.shape[0]:
         image = _half(image)
-    return image, size
+    how = cv2.INTER_AREA if size[0] < image.shape[1] else cv2.INTER_LINEAR
+    return np.asarray(cv2.resize(image, size, interpolation=how), np.uint8)
 
 
 def _half(image: Image) -> Image:
