@@ -28,6 +28,7 @@ Shape = Sequence[int] | Mapping[str, Sequence[int]]  # -1 is a free dimension
 Precision = Literal["f32", "bf16"]
 Built = TypeVar("Built")
 
+CONVERTER = "openvino.tools.ovc"
 _first_use = threading.Lock()
 _streams = 1
 
@@ -62,9 +63,11 @@ def openvino() -> ModuleType:
         # A module that is None cannot be imported; OpenVINO then falls back to a reporter that does nothing.
         sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
         # Its converter of other frameworks' models is not used here, and importing it takes as long as the rest.
-        sys.modules.setdefault("openvino.tools.ovc", None)  # type: ignore[arg-type]
+        sys.modules.setdefault(CONVERTER, None)  # type: ignore[arg-type]
     import openvino
 
+    if sys.modules.get(CONVERTER, openvino) is None:
+        del sys.modules[CONVERTER]  # who wants it can still import it
     with _first_use:
         # Its table of number types is built on first use, and two threads building it wait for each other forever.
         openvino.Type.f32.to_dtype()

@@ -21,7 +21,7 @@ from faceveil.models.recognizers import recognizer
 
 TRIED = 3  # targets of each choice that are rendered, if need be
 FEWEST = 8  # targets among which chance decides
-STRANGE = 0.02  # share of the pool, the most alone: less faces than mistakes of the generator
+STRANGE = 0.1  # share of the pool, the most alone: often in a hard light, or mistakes of the generator
 CHILD, CHILDREN = 14.0, 16.0  # years under which a source is a child, and under which a target is one for it
 
 
@@ -37,8 +37,8 @@ class Choice(NamedTuple):
 
 
 CHOICES = (
-    Choice(300, 45.0, 0.3, 0.3, TRIED),
-    Choice(400, 70.0, 0.3, 0.2, TRIED),
+    Choice(150, 30.0, 1.0, 0.15, TRIED),
+    Choice(300, 60.0, 1.0, 0.1, TRIED),
     Choice(500, 100.0, 1.0, 0.05, 8),
     Choice(1000, 150.0, 1.0, 0.02, 8),
 )

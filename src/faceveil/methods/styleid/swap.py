@@ -43,7 +43,7 @@ PREVIEW = 128  # px of a small render
 SKETCH = 64  # px of the render on which a target is first looked at, enlarged to PREVIEW
 CORRECTION = 0.8  # of what the sketch is off; directions are not quite independent
 # Whitened units away from the source, for each of choice.CHOICES, and in random directions. Far squeezes eyes.
-AWAY, ASIDE = (1.2, 2.5, 3.7, 4.4), 6.5
+AWAY, ASIDE = (2.6, 3.2, 3.7, 4.4), 5.0
 STEPS = (slice(4, 7), slice(7, 9), slice(9, 13))  # the identity slots that step aside together
 SHARED = 5  # what random steps come from where photos of one person share a target
 # How much of each trait's difference is moved. Mouth width and eye opening are as much shape as expression, and
