@@ -1,11 +1,10 @@
 """Choose targets for a face: few that suit it well at first, then from ever wider choices.
 
-Generated faces are much alike to recognisers, and two photos of one person get targets of one kind. So of many that
-suit, those are preferred which few others resemble: new faces then differ, of one person as of several. What stays of
-the source (hair, outline, light) brings a swapped face nearer to it, so being a stranger is not enough: of these, the
-ones further from the source are taken, at random. Recognisers see children as much alike, and
-of some kinds there are few in the pool; a face for which nobody near passes the check rather gets one of another age
-or origin than none. A child first gets another child, boy or girl.
+What stays of the source (hair, outline, light) brings a swapped face nearer to it, so being a stranger is not enough:
+of those that suit, the ones further from the source are taken, at random, so that two photos of one person differ.
+Those that hardly any other resembles are left out: they look odd. Recognisers see children as much alike, and of
+some kinds there are few in the pool; a face for which nobody near passes the check rather gets one of another age or
+origin than none. A child first gets another child, boy or girl.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -30,19 +29,18 @@ class Choice(NamedTuple):
 
     most: int
     worse: float  # by how much they may suit worse than the best
-    alone: float  # share of these, whose like recognisers see least often
-    furthest: float  # share of those, from the source
+    furthest: float  # share of these, from the source
     sketched: int  # of these, drawn at random
     children: bool = False  # of either gender, and nobody else
 
 
 CHOICES = (
-    Choice(150, 30.0, 1.0, 0.15, TRIED),
-    Choice(300, 60.0, 1.0, 0.1, TRIED),
-    Choice(500, 100.0, 1.0, 0.05, 8),
-    Choice(1000, 150.0, 1.0, 0.02, 8),
+    Choice(150, 30.0, 0.15, TRIED),
+    Choice(300, 60.0, 0.1, TRIED),
+    Choice(500, 100.0, 0.05, 8),
+    Choice(1000, 150.0, 0.02, 8),
 )
-AMONG_CHILDREN = Choice(500, 150.0, 1.0, 0.05, 8, children=True)
+AMONG_CHILDREN = Choice(500, 150.0, 0.05, 8, children=True)
 
 
 def shortlists(
@@ -58,7 +56,7 @@ def shortlists(
         left = order[~taken[order]]
         enough = max(TRIED, int(np.searchsorted(unlike[left], unlike[order[0]] + choice.worse)))
         best = left[: min(choice.most, enough)]
-        furthest = _most(_most(best, alone, choice.alone), far, choice.furthest)
+        furthest = _most(best, far, choice.furthest)
         few = rng.permutation(furthest)[: choice.sketched]
         taken[few] = True
         yield few.tolist()
