@@ -28,6 +28,8 @@ Shape = Sequence[int] | Mapping[str, Sequence[int]]  # -1 is a free dimension
 Precision = Literal["f32", "bf16"]
 Built = TypeVar("Built")
 
+CONVERTER = "openvino.tools.ovc"
+
 _first_use = threading.Lock()
 _streams = 1
 
@@ -61,10 +63,12 @@ def openvino() -> ModuleType:
     if "openvino" not in sys.modules:
         # A module that is None cannot be imported; OpenVINO then falls back to a reporter that does nothing.
         sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
-        # Its converter of other frameworks' models is not used here, and importing it takes as long as the rest.
-        sys.modules.setdefault("openvino.tools.ovc", None)  # type: ignore[arg-type]
+        # Its converter of other frameworks' models takes as long to import as the rest: left to those who want it.
+        sys.modules.setdefault(CONVERTER, None)  # type: ignore[arg-type]
     import openvino
 
+    if sys.modules.get(CONVERTER) is None:
+        sys.modules.pop(CONVERTER, None)
     with _first_use:
         # Its table of number types is built on first use, and two threads building it wait for each other forever.
         openvino.Type.f32.to_dtype()
