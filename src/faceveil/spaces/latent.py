@@ -20,7 +20,7 @@ NATURAL = 0.8  # truncation of made-up people: natural, and not too like each ot
 class LatentSpace(SynthesisSpace):
     """23 × 512 numbers, in one row, through the encoder; the generator draws them at 256 px.
 
-    Cost: 5 ms to encode and 0.16 s to decode a face on one core, 47 kB to keep its vector.
+    Cost: 0.02 s to encode and 0.16 s to decode a face on one core, 47 kB to keep its vector.
     decode∘encode shows a like person in like pose and light, not the same pixels. `refine` steps of gradient descent
     bring it nearer (20 are a good number); they take about 0.25 s each and need torch.
     """
