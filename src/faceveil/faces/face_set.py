@@ -40,5 +40,9 @@ class FaceSet:
         taken = FaceSet(
             self.crops[indices], self.points[indices], self.meshes[indices], self.subjects[indices]
         )
-        taken.known.update({key: rows[indices] for key, rows in self.known.items()})
+        taken.known.update(self.known_of(indices))
         return taken
+
+    def known_of(self, indices: NDArray[np.int64]) -> dict[Hashable, NDArray[np.float32]]:
+        """What was measured of these faces."""
+        return {key: rows[indices] for key, rows in self.known.items()}
