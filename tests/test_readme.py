@@ -48,11 +48,6 @@ def test_the_python_example_works(place, monkeypatch):
     assert scope["summary"].counts()["photos"] == 7
 
 
-def test_the_pages_and_pictures_the_readme_names_exist():
-    for target in re.findall(r"\]\(([^)#]+)\)", README):
-        assert (ROOT / target).exists(), target
-
-
 def test_the_table_of_methods_is_complete():
     from faceveil.methods import METHODS
 

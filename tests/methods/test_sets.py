@@ -202,13 +202,20 @@ def test_refinement_without_torch_says_how_to_install_it(name, monkeypatch):
     assert method(name).parameters["refine"] == 0
 
 
+@pytest.mark.parametrize("name", ["miku", "anonfaces"])
+def test_refinement_s_weights_are_the_method_s_too(name):
+    assert {"mobilenet.facelib", "lpips.alexnet"} <= {*method(name, refine=2).cards}
+
+
 def test_a_group_s_face_is_drawn_from_refined_codes(made_up_people):
     """Codes that the set knows already stand for what gradient descent would find: those of other people here."""
     chosen = method("miku", k=7, refine=3)
     latent = space("latent", refine=3)
-    known = {latent.key: latent.strangers(len(made_up_people), np.random.default_rng(4))}
-    release = chosen.release(replace(made_up_people, known=known), np.random.default_rng(0))
-    people = np.concatenate([(known[latent.key][:2] + known[latent.key][12:]) / 2, known[latent.key][2:12]])
+    codes = latent.strangers(len(made_up_people), np.random.default_rng(4))
+    faces = replace(made_up_people)
+    faces.known[latent.key] = codes
+    release = chosen.release(faces, np.random.default_rng(0))
+    people = np.concatenate([(codes[:2] + codes[12:]) / 2, codes[2:12]])
     wanted = draw(latent, people.mean(axis=0), usual_detail(made_up_people))
     assert len(release.crops) == 1 and np.abs(release.crops[0].astype(int) - wanted).max() <= 1
     assert chosen.parameters["refine"] == 3

@@ -25,7 +25,7 @@ from faceveil.methods.styleid.blend import (
     put_in,
     with_hair_of,
 )
-from faceveil.methods.styleid.check import embeddings
+from faceveil.methods.styleid.check import Verdict, embeddings
 from faceveil.methods.styleid.choice import STRANGE, shortlists
 from faceveil.methods.styleid.control import another, control
 from faceveil.methods.styleid.fit import fitted_mesh, looking, warp, with_forehead
@@ -354,20 +354,45 @@ def test_a_boy_for_whom_no_boy_passes_gets_another_child_before_a_grown_up():
     assert (targets.female[np.concatenate(list(shortlists(like(man), {}, RNG(0))))] < 0.5).all()
 
 
-def test_a_face_that_fails_six_times_is_tried_again(monkeypatch, portrait):
+def protected_with(verdicts, shades, monkeypatch, portrait):
+    """A face, and the photo with tries that are of one shade each and pass or fail as these verdicts say."""
     small = portrait[::2, ::2].copy()
     (face,) = find_faces(small)
     source = look_at(small, face, ())
-    new = Fitted(source.crop, np.full(source.crop.shape[:2], 255, np.uint8), source.mesh)
-    fails = iter(range(6))
-    verdict = SimpleNamespace(holds=lambda _: next(fails, None) is None, suits=True, embeddings={})
+    mask = np.full(source.crop.shape[:2], 255, np.uint8)
+    tries = (Fitted(np.full_like(source.crop, shade), mask, source.mesh) for shade in shades)
     monkeypatch.setattr(flow, "moved_render", lambda *_: source.crop)
-    monkeypatch.setattr(flow, "fitted", lambda *_: new)
+    monkeypatch.setattr(flow, "fitted", lambda *_: next(tries))
     monkeypatch.setattr(flow, "sketch", lambda *_: SimpleNamespace(cost=0.0))
-    monkeypatch.setattr(flow, "check", lambda *_: verdict)
+    monkeypatch.setattr(flow, "check", lambda *_: next(verdicts))
     after, _ = method("styleid").protect(small, face, RNG(0))
+    return face, after
+
+
+def test_a_face_that_fails_six_times_is_tried_again(monkeypatch, portrait):
+    fails, passes = SimpleNamespace(holds=lambda _: False), passing(suits=True)
+    verdicts = iter([fails] * 6 + [passes])
+    face, after = protected_with(verdicts, [200] * 7, monkeypatch, portrait)
     assert after[tuple(face.centre.astype(int)[::-1])].any()  # replaced, not covered
-    assert next(fails, None) is None
+    assert next(verdicts, None) is None
+
+
+def passing(**more) -> SimpleNamespace:
+    return SimpleNamespace(holds=lambda _: True, embeddings={}, **more)
+
+
+@pytest.mark.parametrize(("misfits", "kept"), [((2.0, 1.0), 200), ((1.0, 2.0), 60)])
+def test_of_two_tries_that_pass_but_do_not_suit_the_better_is_kept(misfits, kept, monkeypatch, portrait):
+    verdicts = iter([passing(suits=False, misfit=misfit) for misfit in misfits])
+    face, after = protected_with(verdicts, (60, 200), monkeypatch, portrait)
+    assert np.abs(after[tuple(face.centre.astype(int)[::-1])].astype(int) - kept).max() <= 1
+
+
+def test_another_gender_is_a_worse_fit_than_any_age_or_expression():
+    looks_unchanged = np.zeros(8)
+    aged = Verdict({}, 1.0, looks_unchanged, 70.0, True, False, {})
+    other = Verdict({}, 1.0, looks_unchanged, 0.0, False, True, {})
+    assert not aged.suits and aged.misfit < other.misfit
 
 
 def test_harmony_takes_features_from_the_target_and_hair_from_the_source(portrait):

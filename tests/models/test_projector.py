@@ -12,10 +12,23 @@ from hypothesis import strategies as st
 from faceveil.errors import MissingExtra, UsageError
 from faceveil.models.generator import Generator, as_wplus
 from faceveil.models.lpips import lpips
+from faceveil.models.torch import facelib, mobilenet
+from faceveil.models.torch import lpips as torch_lpips
 from faceveil.models.torch.mobilestylegan import WHOLE
-from faceveil.models.torch.projector import FACE, MIKU, QUARTERS, REFINE, Recipe, _exits, _views, project
+from faceveil.models.torch.projector import (
+    FACE,
+    MIKU,
+    QUARTERS,
+    REFINE,
+    Recipe,
+    _exits,
+    _look,
+    _views,
+    project,
+)
 from faceveil.models.torch.vgg import VggMaps
 from faceveil.models.wspace import w_space
+from faceveil.spaces.latent import LatentSpace
 
 QUICK = Recipe(close=0)
 
@@ -43,6 +56,19 @@ def test_a_generated_face_is_approached_from_the_mean(generator, face, recipe: R
     before, after = (lpips(face[0], other[0]) for other in (mean, generator.render(found, 256)))
     assert found.shape == (1, 23, 512) and found.dtype == np.float32
     assert after < 0.42 * before
+
+
+def test_what_the_projector_reads_is_among_the_space_s_weights(monkeypatch) -> None:
+    """They are fetched before a run, stand in run.json, and a recogniser among them is no outsider to tune."""
+    read = []
+    for module in (facelib, mobilenet, torch_lpips):
+        fetch = module.weights
+        monkeypatch.setattr(module, "weights", lambda card, fetch=fetch: read.append(card) or fetch(card))
+    facelib.second_recognizer.__wrapped__()  # not the ones that are kept
+    mobilenet.face_recognizer.__wrapped__()
+    _look.__wrapped__(REFINE.look)
+    assert len(read) == 3 and {*read} <= {*LatentSpace(refine=1).cards}
+    assert {*read} - {*LatentSpace().cards} == {"mobilenet.facelib", "lpips.alexnet"}
 
 
 def test_no_steps_leave_the_start_as_it_is(face: np.ndarray, code: np.ndarray) -> None:

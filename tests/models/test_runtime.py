@@ -40,6 +40,11 @@ def test_the_engine_never_reports_home(tmp_path):
     assert attempts(how, tmp_path) == "0 False"
 
 
+def test_the_engine_comes_without_its_converter(tmp_path):
+    how = "from faceveil.models.runtime import openvino; openvino(); assert 'openvino.tools.ovc' not in sys.modules"
+    assert attempts(how, tmp_path) == "0 False"
+
+
 def test_the_watch_would_see_the_engine_report(tmp_path):
     assert attempts("import openvino", tmp_path) != "0 False"
 

@@ -245,6 +245,21 @@ def test_a_face_without_a_group_takes_its_photo_away_and_groups_keep_k_people(cr
     assert not any((tmp_path / "out" / outcome.name).exists() for outcome in summary.quarantined)
 
 
+def test_what_was_measured_of_a_face_is_known_in_the_next_round(crowd, tmp_path, monkeypatch):
+    seen = []
+
+    class Remembering(PixelMean):
+        def release(self, faces, rng):
+            bright = np.array([[crop.mean()] for crop in faces.crops], np.float32)
+            seen.append(np.array_equal(faces.known.get("bright", ()), bright))
+            faces.known["bright"] = bright
+            return super().release(faces, rng)
+
+    monkeypatch.setattr("faceveil.pipeline.decide.withdrawn", lambda *_: {-1})  # as if a group always fell
+    anonymize(crowd, tmp_path / "out", settings=replace(K3, method=Remembering(k=2, withhold=1)))
+    assert seen[:3] == [False, True, True]
+
+
 def test_a_face_without_a_group_is_covered_on_request_and_the_claim_says_so(crowd, tmp_path):
     out, covering = tmp_path / "out", replace(K3, method=PixelMean(k=2, withhold=1), leftover="cover")
     summary = anonymize(crowd, out, settings=covering)

@@ -46,7 +46,7 @@ class TestEverySpace:
 
     def test_gives_a_face_the_same_vector_in_any_company(self, name, fitted, vectors, made_up_people):
         some = np.array([7, 2, 13])
-        alone = replace(made_up_people.take(some), known={})  # else what was measured would come along
+        alone = replace(made_up_people.take(some))  # else what was measured would come along
         assert np.array_equal(fitted[name].encode(alone), vectors[name][some])
 
     def test_fits_the_same_on_the_same_faces(self, name, vectors, made_up_people):
@@ -94,18 +94,18 @@ def test_a_grey_background_hides_what_is_behind_a_person(made_up_people):
 
 
 def test_refined_latents_come_nearer_and_do_not_depend_on_their_company(vectors, made_up_people):
-    two = replace(made_up_people.take(np.array([3, 8])), known={})
+    two = replace(made_up_people.take(np.array([3, 8])))
     nearer = space("latent", refine=5)
     rows = nearer.encode(two)
     assert rows.dtype == np.float32 and rows.shape == (2, LENGTH["latent"])
     drawn, plain = (nearer.decode(codes) for codes in (rows, vectors["latent"][[3, 8]]))
     off, before = (np.abs(crops.astype(float) - two.crops).mean(axis=(1, 2, 3)) for crops in (drawn, plain))
     assert (off < 0.9 * before).all()
-    assert np.array_equal(nearer.encode(replace(two.take(np.array([1])), known={})), rows[1:])
+    assert np.array_equal(nearer.encode(replace(two.take(np.array([1])))), rows[1:])
 
 
 def test_what_is_dear_to_find_is_found_once_for_a_set(made_up_people, monkeypatch):
-    few = replace(made_up_people.take(np.arange(4)), known={})
+    few = replace(made_up_people.take(np.arange(4)))
     found = []
     monkeypatch.setattr(
         "faceveil.spaces.latent.codes_of",
@@ -115,6 +115,7 @@ def test_what_is_dear_to_find_is_found_once_for_a_set(made_up_people, monkeypatc
     assert (nearer.encode(few) == 1).all() and (nearer.encode(few.take(np.array([2]))) == 1).all()
     assert (space("latent", refine=8).encode(few) == 2).all()
     assert found == [7, 8]
+    assert (nearer.encode(replace(few, crops=255 - few.crops)) == 3).all()  # other faces, found anew
 
 
 def test_eigenfaces_equal_a_plain_decomposition(made_up_people):

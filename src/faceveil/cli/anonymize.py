@@ -96,14 +96,11 @@ def anonymize(
 ) -> None:
     """Replace every face in photos. Exit code 0: all protected; 1: failure; 2: usage; 3: some quarantined."""
     from faceveil.cli.summary import print_plan, print_summary
+    from faceveil.cli.torch_memory import ready_to_refine
     from faceveil.methods import DEFAULT
     from faceveil.methods import method as make_method
     from faceveil.pipeline import Settings, make_plan
 
-    if refine:
-        from faceveil.models.torch.memory import keep_freed_memory  # also says how to install torch
-
-        keep_freed_memory()
     settings = Settings(
         method=make_method(
             method or (DEFAULT if k is None else K_METHOD),
@@ -125,6 +122,7 @@ def anonymize(
     if dry_run:
         print_plan(plan, settings, as_json)
         return
+    ready_to_refine(refine)
     summary = _run(plan, settings, engine, workers, resume, overwrite)
     print_summary(summary, as_json)
     raise typer.Exit(summary.exit_code)

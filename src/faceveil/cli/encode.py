@@ -32,15 +32,13 @@ def encode(
 
     Exit code 0: every photo had a face; 3: some had none or could not be read; 1: failure; 2: usage.
     """
+    from faceveil.cli.torch_memory import ready_to_refine
     from faceveil.errors import OutputError
     from faceveil.photos import find_photos, write_bytes
 
     if output.exists() and not overwrite:
         raise OutputError(f"{output} exists. Choose another name, or say --overwrite.")
-    if refine:
-        from faceveil.models.torch.memory import keep_freed_memory  # also says how to install torch
-
-        keep_freed_memory()
+    ready_to_refine(refine)
     found = find_photos(photos)
     encoded = _Encoded()
     with _bar(len(found.photos)) as advance:

@@ -31,7 +31,9 @@ def tune(
     ] = "auto",
     refine: Annotated[
         int | None,
-        typer.Option(min=0, help="Steps of gradient descent for methods that have it; needs torch."),
+        typer.Option(
+            min=0, help="miku, anonfaces: steps of gradient descent after the encoder; needs torch."
+        ),
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Write a page with the curves here.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing page.")] = False,
@@ -39,6 +41,7 @@ def tune(
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Try methods at several k on a set and recommend one. Nothing is released; the photos are looked at once."""
+    from faceveil.cli.torch_memory import ready_to_refine
     from faceveil.errors import OutputError
     from faceveil.evaluation.choose_k import choose_k
     from faceveil.pipeline import Settings
@@ -48,14 +51,11 @@ def tune(
     if report is not None and report.exists() and not overwrite:
         raise OutputError(f"{report} exists already. Choose another name, or give --overwrite.")
     values, names = _numbers(k), [name.strip() for name in methods.split(",") if name.strip()]
-    if refine:
-        from faceveil.models.torch.memory import keep_freed_memory  # also says how to install torch
-
-        keep_freed_memory()
     first = _set_method(names[0], values[0], refine)
     for name in names[1:]:
         _set_method(name, values[0], refine)
     settings = Settings(method=first, subjects=subjects)
+    ready_to_refine(refine)
     with _bar() as (begin, step):
         begin("looking at photos", None)
         with surveyed_set(photos, settings, engine=engine("auto"), progress=step) as (faces, unread):

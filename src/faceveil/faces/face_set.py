@@ -17,9 +17,8 @@ class FaceSet:
     points: NDArray[np.float32]  # N × 5 × 2, the five points in the crop's pixels
     meshes: NDArray[np.float32]  # N × 468 × 3, in the crop's pixels
     subjects: NDArray[np.int64]  # N; equal numbers are one person
-    known: dict[Hashable, NDArray[np.float32]] = field(
-        default_factory=dict, repr=False
-    )  # what spaces measured; it depends on each face alone
+    # What spaces measured; it depends on each face alone. A copy with other crops begins anew.
+    known: dict[Hashable, NDArray[np.float32]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         count = len(self.crops)
@@ -38,7 +37,12 @@ class FaceSet:
 
     def take(self, indices: NDArray[np.int64]) -> "FaceSet":
         """These faces alone, with what is known of them."""
-        known = {key: rows[indices] for key, rows in self.known.items()}
-        return FaceSet(
-            self.crops[indices], self.points[indices], self.meshes[indices], self.subjects[indices], known
+        taken = FaceSet(
+            self.crops[indices], self.points[indices], self.meshes[indices], self.subjects[indices]
         )
+        taken.known.update(self.known_of(indices))
+        return taken
+
+    def known_of(self, indices: NDArray[np.int64]) -> dict[Hashable, NDArray[np.float32]]:
+        """What was measured of these faces."""
+        return {key: rows[indices] for key, rows in self.known.items()}

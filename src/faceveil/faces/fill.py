@@ -35,7 +35,7 @@ def _surer(
     colour: NDArray[np.float32], weight: NDArray[np.float32]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """One known pixel of four is enough to be sure: what is near counts, and not what is all around."""
-    gain = np.minimum(4.0, 1 / np.maximum(weight, 0.25))
+    gain = 1 / np.maximum(weight, 0.25)
     return np.asarray(colour * gain, np.float32), np.asarray(weight * gain, np.float32)
 
 

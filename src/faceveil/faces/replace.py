@@ -147,10 +147,10 @@ def _within(part: Region, window: Region) -> NDArray[np.uint8]:
     return mask
 
 
-def _faded(cover: NDArray[np.uint8], inner: NDArray[np.uint8], side: float) -> NDArray[np.float32]:
-    """1 well inside the cover and in the inner face, falling to 0 across the cover's outline."""
+def _faded(shown: NDArray[np.uint8], inner: NDArray[np.uint8], side: float) -> NDArray[np.float32]:
+    """1 well inside what is shown and in the inner face, falling to 0 across the outline of what is shown."""
     inside, outside = (
-        cv2.distanceTransform(mask.astype(np.uint8), cv2.DIST_L2, 5) for mask in (cover > 0, cover == 0)
+        cv2.distanceTransform(mask.astype(np.uint8), cv2.DIST_L2, 5) for mask in (shown > 0, shown == 0)
     )
     rim = smooth((inside - outside + FADE_OUT * side) / ((FADE_IN + FADE_OUT) * side + 1))
     away = cv2.distanceTransform((inner == 0).astype(np.uint8), cv2.DIST_L2, 5)

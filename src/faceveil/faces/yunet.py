@@ -53,7 +53,8 @@ def find(image: Image, thorough: bool = False) -> list[Face]:
 def find_boxes(image: Image, thorough: bool = False) -> list[Face]:
     """The same faces in half the time, where a box is enough: proposed in eight bits, looked at from halves.
 
-    What fills the frame is seen at a glance: passes cover faces of up to 300 px, the glance a tenth of the frame.
+    What fills the frame is seen at a glance: passes cover faces of up to 300 px, the glance those from a tenth of the
+    frame on.
     Boxes differ from those of `find` by a hundredth of their width or two, and so do points.
     """
     look = Sizes(image).close_up
@@ -189,7 +190,7 @@ def _proposer() -> Network:
 
 @once
 def _quick_proposer() -> Network:
-    """The same in eight bits. No face is lost by that, because a close look in full precision decides."""
+    """The same in eight bits; a close look in full precision decides what is a face."""
     return yunet(("cls", "obj", "bbox"), eight_bits=True)
 
 

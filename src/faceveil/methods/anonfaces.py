@@ -125,7 +125,7 @@ class AnonFaces:
     @property
     def cards(self) -> tuple[str, ...]:
         """Generator, mesh, recognisers, and the classifiers that say who is alike."""
-        drawing = (*LatentSpace().cards, "facemesh.468", *LOOKS.cards)
+        drawing = (*LatentSpace(self.refine).cards, "facemesh.468", *LOOKS.cards)
         return tuple(dict.fromkeys((*drawing, self.recognizer, *self.recognizers)))
 
     def release(self, faces: FaceSet, rng: np.random.Generator) -> Release:

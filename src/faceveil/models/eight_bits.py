@@ -5,7 +5,7 @@
 
 OpenVINO makes integer arithmetic of the rounding (FakeQuantize). Ranges of activations ship with the program
 (training/ranges.py measures them), those of the weights are their own. Processors with VNNI, with AVX512 and with
-AVX2 alone agree to 1e-5: those without VNNI add the products of two neighbouring inputs in 16 bits, so weights are
+AVX2 alone agree to 1e-4: those without VNNI add the products of two neighbouring inputs in 16 bits, so weights are
 scaled such that these sums fit.
 """
 

@@ -66,9 +66,9 @@ def openvino() -> ModuleType:
         sys.modules.setdefault(CONVERTER, None)  # type: ignore[arg-type]
     import openvino
 
-    if sys.modules.get(CONVERTER, openvino) is None:
-        del sys.modules[CONVERTER]  # who wants it can still import it
     with _first_use:
+        if sys.modules.get(CONVERTER, openvino) is None:
+            del sys.modules[CONVERTER]  # who wants it can still import it
         # Its table of number types is built on first use, and two threads building it wait for each other forever.
         openvino.Type.f32.to_dtype()
     return openvino  # type: ignore[no-any-return]

@@ -4,8 +4,8 @@
     for stride, level in zip(STRIDES, network(picture[None])):  # 1 × channels × rows × columns
 
 As distributed, each of three levels has a head for class, objectness, box and points, and each of these is a
-convolution over one pixel and one over 3×3 within a channel. Side by side in one they give the same bits in full
-precision, and a close look takes half the time. Class and objectness are logits.
+convolution over one pixel and one over 3×3 within a channel. Side by side in one they give the same numbers but
+for rounding (1e-5 at most), and a close look takes half the time. Class and objectness are logits.
 """
 
 from collections.abc import Sequence

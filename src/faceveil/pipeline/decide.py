@@ -74,8 +74,8 @@ def _grouped(
     if not len(rows):
         none = np.full(len(photos), -1, np.int64)
         return Decision(subjects, none, none, reasons), np.zeros((0, 1, 1, 3), np.uint8)
+    faces = surveyed.face_set(subjects, rows)
     for round_ in range(ROUNDS):
-        faces = surveyed.face_set(subjects, rows)
         try:
             release = method.release(faces, rng)
         except GroupingError as error:
@@ -92,9 +92,12 @@ def _grouped(
         lost = withdrawn(groups, subjects, photos, without, k)
         if lost == without or round_ == ROUNDS - 1:
             break
-        rows = np.flatnonzero(~np.isin(photos, list(without)))
-        if not len(rows):
+        left = np.flatnonzero(~np.isin(photos[rows], list(without)))
+        if not len(left):
             break
+        rows, known = rows[left], faces.known_of(left)
+        faces = surveyed.face_set(subjects, rows)
+        faces.known.update(known)
     numbers = shuffled_numbers(groups, rng)
     return Decision(subjects, numbers, pictures, reasons, release.notes, release.figures), release.crops
 

@@ -15,11 +15,13 @@ from faceveil.errors import MissingExtra, UsageError
 from faceveil.faces import Face, align_ffhq
 from faceveil.models.encoder import Encoder
 from faceveil.models.generator import Generator
+from faceveil.models.lpips import CARD as LPIPS
 from faceveil.models.lpips import lpips
 from faceveil.models.mobilestylegan import Floats
 from faceveil.models.runtime import once
 
 SIZE = 256
+REFINED_BY = ("mobilenet.facelib", LPIPS)  # weights that the projector reads besides the encoder's
 
 
 @dataclass(frozen=True, eq=False)

@@ -102,8 +102,8 @@ def project(
     """W+ (N × 23 × 512) of faces in FFHQ's alignment (N × S × S × 3, RGB uint8).
 
     `start` is W or W+ of each face, or None for the mean face; `masks` (N × S × S) are 1 on the person and 0 on
-    the background. `progress` is told how many faces are done. A face takes about 0.2 s a step on one core; several
-    are worked on at a time, one on each core.
+    the background. `progress` is told how many faces are done. A face takes about 0.25 s a step on one core;
+    several are worked on at a time, one on each core.
     """
     _check(crops, start, steps, masks)
     codes = np.repeat(w_space().mean[None], len(crops), axis=0) if start is None else start
