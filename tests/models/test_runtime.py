@@ -137,6 +137,11 @@ def test_networks_that_serve_two_threads_say_the_same(card, monkeypatch):
         assert all(np.array_equal(output, outputs[0]) for output in outputs)
 
 
+def test_weights_in_sixteen_bits_are_unpacked_when_read():
+    packed = [node for node in read_model("blazeface.back").get_ops() if node.get_type_name() == "Convert"]
+    assert not [node for node in packed if node.input_value(0).get_node().get_type_name() == "Constant"]
+
+
 def test_a_file_that_is_no_model_is_named(tmp_path):
     (tmp_path / "junk.onnx").write_bytes(b"junk")
     with pytest.raises(WeightsError, match=r"junk\.onnx"):

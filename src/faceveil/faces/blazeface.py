@@ -12,7 +12,7 @@ import numpy as np
 from faceveil.faces.boxes import best_of_each
 from faceveil.faces.face import Face, Floats, Image
 from faceveil.faces.mesh import SURE, with_mesh
-from faceveil.faces.views import View, resized
+from faceveil.faces.views import View, quickly_resized, resized
 from faceveil.models.runtime import Network, once, openvino, read_model
 
 THRESHOLD = 0.5  # for faces that the mesh network confirms
@@ -34,7 +34,7 @@ def find_boxes(image: Image, thorough: bool = False) -> list[Face]:
     if thorough or size is None:
         return find(image, thorough)
     height, width = image.shape[:2]
-    near = _of_photo(image, resized(image, min(size[0] / width, size[1] / height)))
+    near = _of_photo(image, quickly_resized(image, min(size[0] / width, size[1] / height)))
     return _best_in([_framed(near, 0, 0, *size)])
 
 

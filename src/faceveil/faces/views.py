@@ -31,11 +31,23 @@ def resized(image: Image, scale: float) -> Image:
     """The picture at another scale, without aliasing."""
     if scale == 1:
         return image
+    image, size = _halved(image, scale)
+    how = cv2.INTER_AREA if size[0] < image.shape[1] else cv2.INTER_LINEAR
+    return np.asarray(cv2.resize(image, size, interpolation=how), np.uint8)
+
+
+def quickly_resized(image: Image, scale: float) -> Image:
+    """The same in a third of the time: by halves, and then from four neighbours, which is a little less smooth."""
+    image, size = _halved(image, scale)
+    return np.asarray(cv2.resize(image, size, interpolation=cv2.INTER_LINEAR), np.uint8)
+
+
+def _halved(image: Image, scale: float) -> tuple[Image, tuple[int, int]]:
+    """The picture halved while it stays larger than at this scale, and its width and height at this scale."""
     size = max(1, round(image.shape[1] * scale)), max(1, round(image.shape[0] * scale))
     while min(image.shape[:2]) > 2 and 2 * size[0] <= image.shape[1] and 2 * size[1] <= image.shape[0]:
         image = _half(image)
-    how = cv2.INTER_AREA if size[0] < image.shape[1] else cv2.INTER_LINEAR
-    return np.asarray(cv2.resize(image, size, interpolation=how), np.uint8)
+    return image, size
 
 
 def _half(image: Image) -> Image:
@@ -85,8 +97,13 @@ def _round_up(value: float, grid: int) -> int:
     return int(np.ceil(value / grid)) * grid
 
 
-def close_up(image: Image, centre: Floats, scale: float, degrees: float, size: int) -> View:
-    """A square look at one place, turned so that what is tilted by `degrees` (clockwise) stands upright."""
+def close_up(
+    image: Image, centre: Floats, scale: float, degrees: float, size: int, smooth: float = 0.6
+) -> View:
+    """A square look at one place, turned so that what is tilted by `degrees` (clockwise) stands upright.
+
+    At scales under `smooth` the place is made smaller without aliasing before it is turned.
+    """
     turn = np.array(cv2.getRotationMatrix2D((float(centre[0]), float(centre[1])), degrees, scale), np.float64)
     turn[:, 2] += size / 2 - centre
     reach = 0.75 * size / scale + 2  # half the diagonal, so that no corner is missing
@@ -94,7 +111,7 @@ def close_up(image: Image, centre: Floats, scale: float, degrees: float, size: i
     x0, y0 = (int(v) for v in np.clip(centre - reach, 0, [width - 1, height - 1]))
     x1, y1 = (int(v) for v in np.clip(np.ceil(centre + reach), [x0 + 1, y0 + 1], [width, height]))
     part = image[y0:y1, x0:x1]
-    small = resized(part, scale) if scale < 0.6 else part
+    small = resized(part, scale) if scale < smooth else part
     back = np.array(
         [[part.shape[1] / small.shape[1], 0, x0], [0, part.shape[0] / small.shape[0], y0], [0, 0, 1]]
     )
@@ -115,5 +132,5 @@ class Sizes:
             self._halves.append(_half(self._halves[-1]))
         level = min(level, len(self._halves) - 1)
         zoom = 0.5**level
-        near = close_up(self._halves[level], centre * zoom, scale / zoom, degrees, size)
+        near = close_up(self._halves[level], centre * zoom, scale / zoom, degrees, size, smooth=0.5)
         return View(near.pixels, near.to_view * [zoom, zoom, 1])
