@@ -37,7 +37,7 @@ class Options:
     rendered: int = 0  # how many of them are also rendered and compared
     real: int = 8  # faces without W+: rendered and compared
     size: int = 64  # of the exit they are rendered through
-    detailed: int = 4  # of the real faces: also compared at 256 px, in a window
+    detailed: int = 8  # of the real faces: also compared at 256 px, in a window
     rate: float = 2e-4
     warm_up: int = 50
     checkpoint_minutes: float = 5

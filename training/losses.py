@@ -13,7 +13,7 @@ from faceveil.models.torch.mobilenet import face_recognizer
 from faceveil.models.torch.mobilestylegan import CELLS, Synthesis, Window
 from faceveil.models.wspace import w_space
 
-WEIGHTS = {"pixels": 1.0, "lpips": 1.5, "identity": 1.0, "detail": 2.0}
+WEIGHTS = {"pixels": 1.0, "lpips": 1.5, "identity": 1.0, "detail": 3.0}
 WINDOW = 32  # cells of 1/64: half the side
 
 
