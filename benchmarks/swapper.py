@@ -28,7 +28,6 @@ from faceveil.methods.styleid.method import FEATHER, STYLEID
 from faceveil.methods.styleid.swap import PREVIEW, choose, generator, look_at
 from faceveil.methods.styleid.swapper import mixed
 from faceveil.methods.styleid.targets import pool
-from faceveil.models.generator import as_wplus
 from faceveil.models.mobilestylegan import Floats
 from faceveil.models.recognizers import recognizer
 from faceveil.photos import read_photo
@@ -91,7 +90,7 @@ def on_generated(pairs: int) -> None:
         source = look_at(picture, face_in_crop(picture), ())
         if source is None:
             continue
-        target = as_wplus(pool().w[suitable(source.person, rng, held_out=True)][None])[0]
+        target = pool().codes[suitable(source.person, rng, held_out=True)]
         before = read(picture, face_in_crop(picture))
         for name, swap in SWAPS.items():
             after = np.asarray(generator().render(swap(code, target)[None], PREVIEW)[0])

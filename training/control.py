@@ -1,8 +1,8 @@
-"""Fit the directions that move a face's pose and expression: python -m training.control MEASURES [--count 5000]
+"""Fit the directions that move a face's pose and expression: python -m training.control RUN
 
-MEASURES keeps what was measured of the generated faces, whose codes are joined from one to three draws; which way
-leads away from a person is learned from the pool of targets (`training.pool`), which must be there. Writes
-methods/styleid/data/control.npz and prints how much of each measure the held-out faces' codes explain.
+RUN is `training.pool`'s, which measured thousands of faces; which way leads away from a person is learned from the
+pool itself. Writes methods/styleid/data/control.npz and prints how much of each measure the held-out faces' codes
+explain.
 """
 
 import argparse
@@ -13,13 +13,10 @@ import numpy as np
 from faceveil.methods.styleid import control
 from faceveil.methods.styleid.looks import TRAITS, traits
 from faceveil.methods.styleid.targets import ORIGINS, labels, pool
-from faceveil.models.generator import Generator
 from faceveil.models.mobilestylegan import SLOTS
 from faceveil.models.wspace import w_space
-from training.latents import mixed_wplus
-from training.measures import SIZE, Measures, measured
+from training.measures import SIZE, Measures, of_run
 
-SEED = 2
 KEPT = ("female", "skin", *ORIGINS)
 COORDINATES = 120
 # Slots that move together; those beyond 12 hold colour and light, which a pose must not change.
@@ -32,13 +29,10 @@ HELD_OUT = 800
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("measures", type=Path)
-    parser.add_argument("--count", type=int, default=5000)
+    parser.add_argument("run", type=Path)
     options = parser.parse_args()
-    codes = mixed_wplus(Generator(), SEED, range(options.count))
-    measures = measured(codes, options.measures)
-    latents = codes[measures["code"]]
-    x = np.stack([_coordinates(code) for code in latents])
+    codes, measures = of_run(options.run)
+    x = np.stack([_coordinates(code) for code in codes])
     y = _outcomes(measures, _origins(measures["picture"]))
     mean, deviation = y.mean(0), y.std(0)
     y = (y - mean) / deviation
@@ -111,13 +105,13 @@ def moves(slopes: np.ndarray) -> np.ndarray:
 
 
 def away() -> tuple[np.ndarray, np.ndarray]:
-    """For each recogniser the slopes of its embedding on W's coordinates, and its mean, over the pool of targets.
+    """For each recogniser the slopes of its embedding on the codes' axes, and its mean, over the pool of targets.
 
     What leads away from a man leads to women and children first, or to a beard and glasses, so the part of the slopes
     that changes age, gender, origin or anything else that was measured is taken out.
     """
     faces = pool()
-    x = w_space().whiten(faces.w, control.COORDINATES)
+    x = faces.codes.coordinates
     known = _outcomes(vars(faces), faces.origin)
     y = np.column_stack([known, faces.expression, faces.shade, _odds(faces.labels[:, len(ORIGINS) :])])
     kept = np.linalg.qr(ridge(x, (y - y.mean(0)) / y.std(0)))[0]

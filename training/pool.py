@@ -1,33 +1,58 @@
-"""Make the pool of targets: python -m training.pool RUN [--each 60]
+"""Make the pool of targets: python -m training.pool PAIRS RUN [--each 60]
 
-Faces as the generator draws them are mostly young or middle-aged and light-skinned. So some plain draws are measured,
-a regression on the codes guesses what others would show, and of very many draws those are measured that promise what
-is rare, in rounds, until there are as many of each gender, age and origin, or as many as can be found.
-Those with a hat, unsure of gender or glasses, or turned too far are left out. RUN keeps what was measured; AttrNet's
+Codes are drawn as codes of people are spread (`people.py`; PAIRS is `real_faces.py`'s). Most show light-skinned
+people of middle age who smile or show nothing. So some are measured as they come, a regression on the codes guesses
+what others would show, and of very many draws those are measured that promise what is rare, in rounds: as many of
+each gender, age and origin as there are or can be found, and some of each rare expression and with glasses. Those
+with a hat, unsure of gender or glasses, or turned too far are left out. RUN keeps what was measured; AttrNet's
 labels and the light's patches are read anew each time.
 """
 
 import argparse
+from collections.abc import Iterable
 from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from faceveil.methods.styleid import targets
 from faceveil.methods.styleid.light import light_on
-from faceveil.models.generator import Generator
+from faceveil.models.attributes import EXPRESSIONS
 from faceveil.models.recognizers import RECOGNIZERS, recognizer
-from faceveil.models.wspace import w_space
 from training.control import ridge
 from training.measures import Measures, measured
+from training.people import codes_of_people, draws
 
-COORDINATES = 300
 SEED = 71
-BLOCKS, BLOCK = 4, 40_000  # draws
+
+
+class Kind(NamedTuple):
+    """What targets are wanted: an age, a gender, and an origin, an expression or glasses (a column of `traits`)."""
+
+    ages: tuple[int, int]
+    female: float
+    column: int
+
+
+DRAWS = 120_000
 PLAIN = 1200  # measured first, as they come
-ROUNDS = 2
-TRUNCATION = (0.75, 0.95)
 AGES = ((0, 14), (14, 28), (28, 42), (42, 56), (56, 100))
+GENDERS = (0.0, 1.0)
+ORIGIN, EXPRESSION = 2, 2 + len(targets.ORIGINS)  # first columns of `traits`
+GLASSES = EXPRESSION + len(EXPRESSIONS)
+RARE = ("angry", "fear", "sad", "surprise")
+OF_ORIGIN = [Kind(*kind) for kind in product(AGES, GENDERS, range(ORIGIN, EXPRESSION))]
+OF_MOOD = [
+    Kind(*kind) for kind in product(AGES[1:], GENDERS, (EXPRESSION + EXPRESSIONS.index(m) for m in RARE))
+]
+WITH_GLASSES = [Kind(*kind) for kind in product(AGES[1:], GENDERS, (GLASSES,))]
+ROUNDS = (
+    (OF_ORIGIN, 1.0),
+    (OF_ORIGIN, 1.0),
+    (OF_MOOD, 0.4),
+    (WITH_GLASSES, 0.6),
+)  # what is looked for, and how many of each
 LIKELY = 3  # from how many times as many of the likeliest those of a kind are drawn
 MOST_YAW = 30.0
 UNSURE = 0.25  # probability from which a hat is seen; glasses are neither seen nor not up to 1 − UNSURE
@@ -35,46 +60,41 @@ UNSURE = 0.25  # probability from which a hat is seen; glasses are neither seen 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("pairs", type=Path)
     parser.add_argument("run", type=Path)
     parser.add_argument("--each", type=int, default=60)
     options = parser.parse_args()
     options.run.mkdir(parents=True, exist_ok=True)
-    codes = draws()
+    codes = draws(codes_of_people(options.pairs, options.run / "people.npy"), DRAWS, SEED)
     rounds = sorted(options.run.glob("round-*.npy"))
     rows = np.concatenate([np.arange(PLAIN), *(np.load(path) for path in rounds)])
-    faces = known(codes[rows], options.run / "faces.npz")
-    for number in range(len(rounds), ROUNDS):
-        more = choose(codes, rows, faces, options.each)
+    faces = known(codes.of(rows), options.run / "faces.npz")
+    for number, (kinds, share) in enumerate(ROUNDS):
+        if number < len(rounds):
+            continue
+        more = choose(codes.coordinates, rows, faces, kinds, round(share * options.each))
         np.save(options.run / f"round-{number}.npy", more)
         rows = np.concatenate([rows, more])
-        faces = known(codes[rows], options.run / "faces.npz")
+        faces = known(codes.of(rows), options.run / "faces.npz")
+    np.savez(options.run / "codes.npz", **codes.of(rows).packed())
     kept = suitable(faces)
     print(f"{kept.sum()} of {len(kept)} kept")
-    pack({name: values[kept] for name, values in faces.items()})
+    pack({name: values[kept] for name, values in faces.items()}, codes.of(rows[faces["code"][kept]]))
 
 
-def draws() -> np.ndarray:
-    """Whitened coordinates of random codes."""
-    generator, found = Generator(), []
-    for block in range(BLOCKS):
-        rng = np.random.default_rng(SEED + block)
-        psi = rng.uniform(*TRUNCATION, (BLOCK, 1)).astype(np.float32)
-        mean, w = w_space().mean, generator.mapping(generator.sample_z(BLOCK, rng))
-        found.append(w_space().whiten(mean + psi * (w - mean), COORDINATES))
-    return np.concatenate(found)
-
-
-def known(codes: np.ndarray, path: Path) -> Measures:
+def known(codes: targets.Codes, path: Path) -> Measures:
     """What is measured of these codes, with the codes themselves and AttrNet's labels."""
-    faces = measured(np.stack([w_space().unwhiten(code) for code in codes]), path)
+    faces = measured(codes[:], path)
     labels = np.stack([targets.labels(picture) for picture in faces["picture"]])
     seen = zip(faces["picture"], faces["mesh"], strict=True)
     patches = np.array([light_on(picture, mesh[:, :2]).patchiness for picture, mesh in seen])
-    return {**faces, "coordinates": codes[faces["code"]], "labels": labels, "patches": patches}
+    return {**faces, "coordinates": codes.coordinates[faces["code"]], "labels": labels, "patches": patches}
 
 
-def choose(codes: np.ndarray, taken: np.ndarray, faces: Measures, each: int) -> np.ndarray:
-    """Rows of codes: of each gender, age and origin as many as are missing, at random among the likeliest."""
+def choose(
+    codes: np.ndarray, taken: np.ndarray, faces: Measures, kinds: Iterable[Kind], each: int
+) -> np.ndarray:
+    """Rows of codes: of each kind as many as are missing, at random among the likeliest."""
     rng = np.random.default_rng(SEED)
     x, shown = faces["coordinates"], traits(faces)
     guess = (codes - x.mean(0)) @ ridge(x, shown) + shown.mean(0)
@@ -82,10 +102,10 @@ def choose(codes: np.ndarray, taken: np.ndarray, faces: Measures, each: int) -> 
     free[taken] = False
     have = shown[suitable(faces)]
     chosen: list[int] = []
-    for kind in product(AGES, (0.0, 1.0), range(len(targets.ORIGINS))):
-        missing = each - int((against(have, *kind) < 1).sum())
+    for kind in kinds:
+        missing = each - int((against(have, kind) < 1).sum())
         if missing > 0:
-            likely = np.argsort(np.where(free, against(guess, *kind), np.inf))[: LIKELY * missing]
+            likely = np.argsort(np.where(free, against(guess, kind), np.inf))[: LIKELY * missing]
             more = rng.permutation(likely)[:missing]
             free[more] = False
             chosen += more.tolist()
@@ -94,16 +114,17 @@ def choose(codes: np.ndarray, taken: np.ndarray, faces: Measures, each: int) -> 
 
 
 def traits(faces: Measures) -> np.ndarray:
-    """Age, gender and origin of each face."""
+    """Age, gender, origin, expression and glasses of each face."""
     origins = faces["labels"][:, : len(targets.ORIGINS)]
-    return np.column_stack([faces["age"], faces["female"], origins])
+    glasses = faces["labels"][:, targets.LABELS.index("glasses")]
+    return np.column_stack([faces["age"], faces["female"], origins, faces["expression"], glasses])
 
 
-def against(shown: np.ndarray, ages: tuple[int, int], female: float, origin: int) -> np.ndarray:
+def against(shown: np.ndarray, kind: Kind) -> np.ndarray:
     """How far each face is from being of this kind; under 1 it is."""
-    low, high = ages
+    low, high = kind.ages
     beyond = np.maximum(0, np.maximum(low - shown[:, 0], shown[:, 0] - high)) / 10
-    return np.asarray(np.abs(shown[:, 1] - female) + 2 * (1 - shown[:, 2 + origin]) + 3 * beyond)
+    return np.asarray(np.abs(shown[:, 1] - kind.female) + 2 * (1 - shown[:, kind.column]) + 3 * beyond)
 
 
 def suitable(faces: Measures) -> np.ndarray:
@@ -126,11 +147,11 @@ def alone(embeddings: np.ndarray) -> np.ndarray:
     return found
 
 
-def pack(faces: Measures) -> None:
+def pack(faces: Measures, codes: targets.Codes) -> None:
     """Write the pool as it ships."""
     scale = np.abs(faces["embeddings"]).max(axis=(0, 2))
-    steps = np.rint(faces["embeddings"] / scale[:, None] * targets.EMBEDDING_STEPS)
-    numbers = {name: faces[name].astype(np.float16) for name in ("coordinates", *targets.NUMBERS)}
+    steps = np.rint(faces["embeddings"] / scale[:, None] * targets.BYTE)
+    numbers = {name: faces[name].astype(np.float16) for name in targets.NUMBERS}
     np.savez_compressed(
         targets.DATA,
         alone=alone(faces["embeddings"]).astype(np.float16),
@@ -138,6 +159,7 @@ def pack(faces: Measures) -> None:
         embedding_scale=scale,
         labels=np.rint(faces["labels"] * 255).astype(np.uint8),
         **numbers,
+        **codes.packed(),
     )
     print(f"{len(steps)} targets, {targets.DATA.stat().st_size / 1e6:.1f} MB")
 

@@ -67,7 +67,7 @@ def one(index: int, held_out: bool) -> tuple[NDArray, ...]:
         source = look_at(before, face_in_crop(before), ())
         if source is None:
             continue
-        target = as_wplus(pool().w[suitable(source.person, rng, held_out)][None])[0]
+        target = pool().codes[suitable(source.person, rng, held_out)]
         mixed = exact.copy()
         mixed[window(LAYERS)] = target[window(LAYERS)]
         new = fitted(source, generator().render(mixed[None], source.alignment.size)[0])

@@ -336,7 +336,6 @@ def test_a_group_at_risk_moves_towards_strangers_of_its_gender_and_age(made_up_p
 def test_nobody_whom_a_recogniser_takes_for_a_member_is_proposed(made_up_people):
     from faceveil.methods.strangers import CLEAR, LIKEST, strangers_like
     from faceveil.methods.styleid.targets import pool
-    from faceveil.models.generator import as_wplus
 
     few = made_up_people.take(np.arange(2))
     female = space("attribute", names=["gender"]).encode(few).mean() > 0.5
@@ -345,7 +344,7 @@ def test_nobody_whom_a_recogniser_takes_for_a_member_is_proposed(made_up_people)
     margins[of_gender[:LIKEST]] = CLEAR + 0.1
     code = space("latent").encode(few)[0]
     codes = strangers_like(LOOKS.encode(few), margins, code, 8, np.random.default_rng(0))
-    allowed = as_wplus(pool().w[of_gender[:LIKEST]]).reshape(LIKEST, 23, 512)[:, 0]
+    allowed = pool().codes[of_gender[:LIKEST]][:, 0]
     firsts = codes.reshape(8, 23, 512)[:, 0]
     assert all(np.isclose(one, allowed).all(axis=1).any() for one in firsts)
 

@@ -27,7 +27,7 @@ from faceveil.methods.styleid.blend import (
 )
 from faceveil.methods.styleid.check import Verdict, embeddings
 from faceveil.methods.styleid.choice import STRANGE, shortlists
-from faceveil.methods.styleid.control import another, control
+from faceveil.methods.styleid.control import control
 from faceveil.methods.styleid.fit import fitted_mesh, looking, warp, with_forehead
 from faceveil.methods.styleid.harmony import FEATURES, harmonised
 from faceveil.methods.styleid.layers import read_table, search
@@ -35,10 +35,9 @@ from faceveil.methods.styleid.light import PATCHY, light_on, relit
 from faceveil.methods.styleid.looks import TRAITS, face_in_crop, looks
 from faceveil.methods.styleid.mask import REGIONS, from_on, part_of
 from faceveil.methods.styleid.score import attribute_distance, ia_scores, identity_distance
-from faceveil.methods.styleid.swap import ASIDE, Fitted, choose, generator, look_at, sketch
+from faceveil.methods.styleid.swap import IDENTITY, Fitted, choose, generator, look_at, sketch, somebody_else
 from faceveil.methods.styleid.tables import write_table
 from faceveil.methods.styleid.targets import NEIGHBOUR, Person, pool
-from faceveil.models.generator import as_wplus
 from faceveil.models.recognizers import RECOGNIZERS, recognizer
 from faceveil.models.segmenter import person_mask
 from faceveil.photos import read_photo
@@ -161,7 +160,7 @@ def test_the_guarantee_names_the_recognisers_of_the_check(name):
 
 
 def test_a_target_turns_its_head_as_it_is_told():
-    code = as_wplus(pool().w[:1])[0]
+    code = pool().codes[0]
     change = np.zeros(len(TRAITS))
     change[0] = 15
     seen = []
@@ -173,11 +172,13 @@ def test_a_target_turns_its_head_as_it_is_told():
 
 
 def test_a_push_leads_away_from_the_person():
-    code, judge = as_wplus(pool().w[7:8])[0], "mobilefacenet.facesdk"
+    codes, judge = pool().codes, "mobilefacenet.facesdk"
     person = {judge: pool().embeddings[judge][7]}
     distances = []
     for step in (0.0, 5.0):
-        moved = another(code, step * control().away_from(person))
+        steps = np.zeros(codes.axes.shape[:2], np.float32)
+        steps[IDENTITY] = step * control().away_from(person)
+        moved = codes.stepped(7, steps)
         crop = generator().render(moved[None], 128)[0]
         seen = embeddings(crop, face_in_crop(crop), [judge])[judge]
         distances.append(float(recognizer(judge).distance(seen, person[judge])))
@@ -186,10 +187,11 @@ def test_a_push_leads_away_from_the_person():
 
 def test_a_random_step_keeps_the_gender_and_leads_elsewhere_each_time():
     judge = "mobilefacenet.facesdk"
-    code, seen = as_wplus(pool().w[7:8])[0], []
-    for seed in range(3):
-        step = ASIDE * control().at_random([judge], np.random.default_rng(seed))
-        crop = generator().render(another(code, step)[None], 128)[0]
+    seen = []
+    source = SimpleNamespace(embeddings={judge: pool().embeddings[judge][7]})
+    for source.draw in range(3):
+        wplus = somebody_else(source, 7, turn=0)
+        crop = generator().render(wplus[None], 128)[0]
         face = face_in_crop(crop)
         assert (attributes(crop, face).female > 0.5) == (pool().female[7] > 0.5)
         seen.append(embeddings(crop, face, [judge])[judge])
@@ -398,7 +400,7 @@ def test_another_gender_is_a_worse_fit_than_any_age_or_expression():
 def test_harmony_takes_features_from_the_target_and_hair_from_the_source(portrait):
     crop = portrait[::2, ::2].copy()
     mesh = with_forehead(face_in_crop(crop).mesh)
-    target = as_wplus(pool().w[:1])[0]
+    target = pool().codes[0]
     face = generator().render(target[None], 128)[0]
     code = harmonised(crop, mesh, face, with_forehead(face_in_crop(face).mesh), target)
     assert np.array_equal(code[FEATURES], target[FEATURES])

@@ -15,7 +15,7 @@ from training.augment import degrade, jitter, relight
 from training.latents import mixed_wplus
 from training.losses import DetailLoss, StyleLoss, any_window, face_weight
 from training.pairs import open_pairs
-from training.pool import choose
+from training.pool import OF_ORIGIN, choose
 from training.real_faces import held_out
 
 from faceveil.methods.styleid.targets import LABELS
@@ -69,7 +69,7 @@ def test_the_pool_is_filled_up_with_the_kinds_that_are_missing() -> None:
     codes = rng.standard_normal((30_000, 12)).astype(np.float32)
     taken = np.arange(5000)
     measures = made_up(codes[taken])
-    chosen = choose(codes, taken, measures, each=200)
+    chosen = choose(codes, taken, measures, OF_ORIGIN, each=200)
     assert len(set(chosen)) == len(chosen) and not set(chosen) & set(taken)
     have, more = (
         (measures["labels"][:, 1] > 0.5).mean(),
@@ -86,6 +86,7 @@ def made_up(codes: np.ndarray) -> dict[str, np.ndarray]:
     return {
         "coordinates": codes, "age": 35 + 15 * codes[:, 0], "female": 1 / (1 + np.exp(-9 * codes[:, 1])),
         "labels": rows, "looks": np.zeros((len(codes), 8)), "skin": np.zeros(len(codes)),
+        "expression": np.zeros((len(codes), 7)),
     }  # fmt: skip
 
 

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from faceveil.faces.attributes import OLDEST
 from faceveil.methods.likeness import LABELLED, WORN
 from faceveil.methods.styleid.targets import LABELS, ORIGINS, SURE, Pool, pool
-from faceveil.models.generator import as_wplus
 from faceveil.models.mobilestylegan import SLOTS
 from faceveil.spaces.embedding import EmbeddingSpace
 
@@ -41,7 +40,7 @@ def strangers_like(
     thresholds it is from the nearest member.
     """
     chosen = rng.choice(likest(looks, margins), count, replace=False)
-    codes = as_wplus(pool().w[chosen]).reshape(count, SLOTS, -1).copy()
+    codes = pool().codes[chosen]
     codes[:, COLOUR_SLOTS:] = latent.reshape(SLOTS, -1)[COLOUR_SLOTS:]
     return np.asarray(codes.reshape(count, -1), np.float32)
 

@@ -35,9 +35,9 @@ class Choice(NamedTuple):
 
 
 CHOICES = (
-    Choice(150, 30.0, 0.15, TRIED),
-    Choice(300, 60.0, 0.1, TRIED),
-    Choice(500, 100.0, 0.05, 8),
+    Choice(150, 30.0, 0.3, TRIED),
+    Choice(300, 60.0, 0.2, TRIED),
+    Choice(500, 100.0, 0.1, 8),
     Choice(1000, 150.0, 0.02, 8),
 )
 AMONG_CHILDREN = Choice(500, 150.0, 0.05, 8, children=True)

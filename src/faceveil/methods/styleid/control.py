@@ -4,7 +4,8 @@ The directions come from a ridge regression of traits, gender and skin on whiten
 generated faces (`training/control.py`): a step is the shortest one that changes the traits as asked and, to
 first order, nothing else that was measured. Principal coordinates as in GANSpace (Härkönen et al. 2020).
 
-A second regression, of recognisers' embeddings on the same coordinates, tells which way leads away from a person.
+A second regression, of recognisers' embeddings on the axes along which codes of people differ (`targets.py`), tells
+which way leads away from a person.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,11 +18,8 @@ from numpy.typing import NDArray
 from faceveil.models.mobilestylegan import Floats
 from faceveil.models.recognizers import RECOGNIZERS
 from faceveil.models.runtime import once
-from faceveil.models.wspace import w_space
 
 DATA = Path(__file__).with_name("data") / "control.npz"
-COORDINATES = 300  # of W, for identity
-IDENTITY_SLOTS = slice(4, 13)
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +30,7 @@ class Control:
     mean: NDArray[np.float64]  # 10, of the traits
     deviation: NDArray[np.float64]  # 10
     mesh: NDArray[np.float64]  # 468 × 2, the mean face's mesh in crop sides
-    identity: dict[str, tuple[Floats, Floats]]  # recogniser → slopes (coordinates × 128) and mean embedding
+    identity: dict[str, tuple[Floats, Floats]]  # recogniser → slopes (axes × 128) and mean embedding
 
     def moved(self, wplus: Floats, change: NDArray[np.float64], furthest: NDArray[np.float64]) -> Floats:
         """W+ (23 × 512) with its traits changed, each at most by its `furthest` in deviations."""
@@ -40,26 +38,23 @@ class Control:
         return np.asarray(wplus + np.tensordot(steps.astype(np.float32), self.moves, 1), np.float32)
 
     def away_from(self, embeddings: Mapping[str, Floats]) -> Floats:
-        """The direction of W's coordinates that leads away from one person, a unit long."""
+        """The direction along people's axes that leads away from one person, a unit long."""
         ways = [
             -self._towards(name, embedding - self.identity[name][1]) for name, embedding in embeddings.items()
         ]
-        return _unit(np.sum(ways, axis=0)) if ways else np.zeros(COORDINATES, np.float32)
+        return self._joined(ways)
 
     def at_random(self, names: Iterable[str], rng: np.random.Generator) -> Floats:
         """A direction in which these recognisers see a face become somebody else, a unit long."""
         ways = [self._towards(name, rng.standard_normal(self.identity[name][1].size)) for name in names]
-        return _unit(np.sum(ways, axis=0)) if ways else np.zeros(COORDINATES, np.float32)
+        return self._joined(ways)
+
+    def _joined(self, ways: list[Floats]) -> Floats:
+        axes = len(next(iter(self.identity.values()))[0])
+        return _unit(np.sum(ways, axis=0)) if ways else np.zeros(axes, np.float32)
 
     def _towards(self, name: str, difference: NDArray[np.floating]) -> Floats:
         return _unit(self.identity[name][0] @ difference.astype(np.float32))
-
-
-def another(wplus: Floats, step: Floats, slots: slice = IDENTITY_SLOTS) -> Floats:
-    """W+ (23 × 512) with some slots moved by a step in W's whitened coordinates."""
-    space, out = w_space(), wplus.copy()
-    out[slots] += (step * space.spread[:COORDINATES]) @ space.axes[:COORDINATES]
-    return out
 
 
 def _unit(vector: Floats) -> Floats:

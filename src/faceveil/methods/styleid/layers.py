@@ -53,7 +53,7 @@ def swapped_render(source: Source, target: int, parts: Sequence[Part]) -> Image:
     """The source's encoded face with a target's code in these parts."""
     wplus = encoded(source)
     for slots, channels in parts:
-        wplus[slots, channels] = pool().w[target][channels]
+        wplus[slots, channels] = pool().codes[target][slots, channels]
     return np.asarray(generator().render(wplus[None], source.alignment.size)[0])
 
 

@@ -59,7 +59,7 @@ def swaps(picture: Image, code: np.ndarray, slots: slice, rng: np.random.Generat
     source = look_at(picture, face_in_crop(picture), ())
     assert source is not None  # the generator draws faces
     mixed = code.copy()
-    mixed[slots] = pool().w[choose(source, rng, 1)[0]]
+    mixed[slots] = pool().codes[choose(source, rng, 1)[0]][slots]
     new = fitted(source, generator().render(mixed[None], source.alignment.size)[0])
     for region in REGIONS:
         mask = part_of(new.mask, region, source.mesh, new.mesh)

@@ -17,7 +17,7 @@ from faceveil.faces.sharpness import detail, no_sharper
 from faceveil.methods.styleid.blend import Pictured, put_in, with_hair_of
 from faceveil.methods.styleid.check import embeddings, margins
 from faceveil.methods.styleid.choice import TRIED, shortlists
-from faceveil.methods.styleid.control import another, control
+from faceveil.methods.styleid.control import control
 from faceveil.methods.styleid.fit import fitted_mesh, looking, warp, with_forehead
 from faceveil.methods.styleid.harmony import harmonised
 from faceveil.methods.styleid.light import PATCHY, Weights, light_on, relit
@@ -32,7 +32,7 @@ from faceveil.methods.styleid.looks import (
     traits,
 )
 from faceveil.methods.styleid.targets import LABELS, WORN, Person, labels, pool
-from faceveil.models.generator import Generator, as_wplus
+from faceveil.models.generator import Generator
 from faceveil.models.mobilefacenet import CARD as ATTRNET_READS
 from faceveil.models.mobilestylegan import SIZES
 from faceveil.models.mobilestylegan import Floats as Vector
@@ -43,7 +43,8 @@ PREVIEW = 128  # px of a small render
 SKETCH = 64  # px of the render on which a target is first looked at, enlarged to PREVIEW
 CORRECTION = 0.8  # of what the sketch is off; directions are not quite independent
 # Whitened units away from the source, for each of choice.CHOICES, and in random directions. Far squeezes eyes.
-AWAY, ASIDE = (2.6, 3.2, 3.7, 4.4), 5.0
+AWAY, ASIDE = (0.8, 1.5, 2.4, 3.5), 3.0
+IDENTITY = slice(4, 13)  # slots
 STEPS = (slice(4, 7), slice(7, 9), slice(9, 13))  # the identity slots that step aside together
 SHARED = 5  # what random steps come from where photos of one person share a target
 # How much of each trait's difference is moved. Mouth width and eye opening are as much shape as expression, and
@@ -55,7 +56,7 @@ SECOND = np.array([1.0] * 8 + [0.6] + [0.5] * 5)
 # What one unit of a sketch's cost is: thresholds that are missing to WANTED, years, patches of light beyond
 # PATCHY, degrees; and what another class costs.
 WANTED, MARGIN_UNIT, YEARS_UNIT, PATCHY_UNIT, DEGREES_UNIT = 1.4, 0.1, 3.0, 0.04, 5.0
-OTHER_EXPRESSION, OTHER_ORIGIN, OTHER_GENDER, OTHER_WORN = 4.0, 5.0, 6.0, 3.0
+OTHER_EXPRESSION, OTHER_ORIGIN, OTHER_GENDER, OTHER_WORN = 5.0, 7.0, 8.0, 3.0
 LARGEST = 1024
 MOST_GAZE = 0.15  # eye widths by which irises are moved at most
 CARDS = (
@@ -133,7 +134,7 @@ def choose(source: Source, rng: np.random.Generator, count: int) -> list[int]:
 def sketch(source: Source, target: int, turn: int = 0) -> Sketch:
     """A first look at a target of the choice `turn` in the source's pose, expression and age; made once."""
     if (target, turn) not in source.sketches:
-        wplus = _somebody_else(source, target, turn)
+        wplus = somebody_else(source, target, turn)
         change = SHARE * (source.person.traits - pool().traits(target))
         wplus = control().moved(wplus, change, FIRST)
         small = generator().render(wplus[None], SKETCH)[0]
@@ -150,13 +151,16 @@ def sketch(source: Source, target: int, turn: int = 0) -> Sketch:
     return source.sketches[target, turn]
 
 
-def _somebody_else(source: Source, target: int, turn: int) -> Vector:
+def somebody_else(source: Source, target: int, turn: int) -> Vector:
     """The target away from the source, and aside at random: generated faces resemble each other."""
-    wplus = another(as_wplus(pool().w[target][None])[0], AWAY[turn] * control().away_from(source.embeddings))
-    rng = np.random.default_rng([source.draw, target])
+    rng, steps = (
+        np.random.default_rng([source.draw, target]),
+        np.zeros(pool().codes.axes.shape[:2], np.float32),
+    )
+    steps[IDENTITY] = AWAY[turn] * control().away_from(source.embeddings)
     for slots in STEPS:
-        wplus = another(wplus, ASIDE * control().at_random(source.embeddings, rng), slots)
-    return wplus
+        steps[slots] += ASIDE * control().at_random(source.embeddings, rng)
+    return pool().codes.stepped(target, steps)
 
 
 def moved_render(source: Source, target: int, turn: int = 0) -> Image:

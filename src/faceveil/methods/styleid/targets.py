@@ -3,8 +3,10 @@
 `training/pool.py` draws, measures and filters them: as many of each gender, age and origin.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
@@ -26,7 +28,7 @@ LABELS = (  # of AttrNet's, what is kept of each face
     *("female", "age under 18", "age 60 and over", "glasses", "facial hair", "bald", "grey hair", "hat"),
 )
 NEIGHBOUR = 30  # which of the nearest targets tells how alone one is
-EMBEDDING_STEPS = 127.0  # embeddings are stored as bytes of the largest value
+BYTE = 127.0  # embeddings and axes are stored as bytes of the largest value
 
 SURE = 0.85  # of a target's gender, so that no later step can tip it
 # What may differ between a face and its target, and what one unit of unlikeness is beyond that. The closer a target
@@ -71,10 +73,49 @@ class Person:
 
 
 @dataclass(frozen=True, eq=False)
+class Codes:
+    """W+ along the axes in which codes of people differ (`training/people.py`)."""
+
+    mean: Floats  # 23 × 300, whitened
+    axes: Floats  # 23 × A × 300: what one deviation along each changes
+    coordinates: Floats  # N × A
+
+    def __getitem__(self, rows: NDArray[np.intp] | slice | int) -> Floats:
+        """23 × 512 of one face, N × 23 × 512 of several."""
+        change = self.coordinates[rows] @ self.axes
+        return w_space().unwhiten(self.mean + np.moveaxis(change, 0, -2))
+
+    def of(self, rows: NDArray[np.intp]) -> "Codes":
+        """Some of them."""
+        return replace(self, coordinates=self.coordinates[rows])
+
+    def stepped(self, row: int, steps: Floats) -> Floats:
+        """23 × 512 of one face, each slot moved by so many deviations along the axes (23 × A)."""
+        change = (self.coordinates[row] + steps)[:, None] @ self.axes
+        return w_space().unwhiten(self.mean + change[:, 0])
+
+    def packed(self) -> dict[str, NDArray[np.generic]]:
+        """As it is stored: axes as bytes of their largest value."""
+        scale = np.abs(self.axes).max(axis=(0, 2)) / BYTE
+        return {
+            "mean_code": self.mean.astype(np.float16),
+            "axes": np.rint(self.axes / scale[:, None]).astype(np.int8),
+            "axis_scale": scale.astype(np.float32),
+            "coordinates": self.coordinates.astype(np.float16),
+        }
+
+    @classmethod
+    def unpacked(cls, stored: Mapping[str, NDArray[Any]]) -> "Codes":
+        """From what `packed` gave."""
+        axes = stored["axes"] * stored["axis_scale"][:, None]
+        return cls(stored["mean_code"].astype(np.float32), axes, stored["coordinates"].astype(np.float32))
+
+
+@dataclass(frozen=True, eq=False)
 class Pool:
     """N generated faces; rows of all arrays go together."""
 
-    w: Floats  # N × 512
+    codes: Codes
     looks: NDArray[np.float64]  # N × 8
     age: NDArray[np.float64]
     female: NDArray[np.float64]
@@ -89,7 +130,7 @@ class Pool:
     ]  # recogniser id → N: the distance to the NEIGHBOUR-th nearest target
 
     def __len__(self) -> int:
-        return len(self.w)
+        return len(self.age)
 
     @property
     def origin(self) -> NDArray[np.float64]:
@@ -159,12 +200,12 @@ def pool() -> Pool:
     with np.load(DATA) as stored:
         scales, steps = stored["embedding_scale"], stored["embeddings"]
         vectors = {
-            name: np.asarray(steps[:, number] * (scales[number] / EMBEDDING_STEPS), np.float32)
+            name: np.asarray(steps[:, number] * (scales[number] / BYTE), np.float32)
             for number, name in enumerate(RECOGNIZERS)
         }
         numbers = {name: stored[name].astype(np.float64) for name in NUMBERS}
         return Pool(
-            w=w_space().unwhiten(stored["coordinates"].astype(np.float32)),
+            codes=Codes.unpacked(stored),
             labels=stored["labels"] / 255.0,
             embeddings=vectors,
             alone={
