@@ -346,7 +346,7 @@ def test_nobody_whom_a_recogniser_takes_for_a_member_is_proposed(made_up_people)
     codes = strangers_like(LOOKS.encode(few), margins, code, 8, np.random.default_rng(0))
     allowed = pool().codes[of_gender[:LIKEST]][:, 0]
     firsts = codes.reshape(8, 23, 512)[:, 0]
-    assert all(np.isclose(one, allowed).all(axis=1).any() for one in firsts)
+    assert all(np.isclose(one, allowed, atol=1e-4).all(axis=1).any() for one in firsts)
 
 
 @pytest.mark.parametrize("worn", ["glasses", "facial hair"])
