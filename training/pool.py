@@ -36,7 +36,7 @@ class Kind(NamedTuple):
 
 
 DRAWS = 120_000
-PLAIN = 1200  # measured first, as they come
+PLAIN = 1000  # measured first, as they come
 AGES = ((0, 14), (14, 28), (28, 42), (42, 56), (56, 100))
 GENDERS = (0.0, 1.0)
 ORIGIN, EXPRESSION = 2, 2 + len(targets.ORIGINS)  # first columns of `traits`

@@ -43,7 +43,7 @@ PREVIEW = 128  # px of a small render
 SKETCH = 64  # px of the render on which a target is first looked at, enlarged to PREVIEW
 CORRECTION = 0.8  # of what the sketch is off; directions are not quite independent
 # Deviations of people away from the source, for each of choice.CHOICES, and in random directions. Far squeezes eyes.
-AWAY, ASIDE = (1.2, 1.8, 2.6, 3.5), 3.0
+AWAY, ASIDE = (1.0, 1.7, 2.5, 3.5), 1.5
 IDENTITY = slice(4, 13)  # slots
 STEPS = (slice(4, 7), slice(7, 9), slice(9, 13))  # the identity slots that step aside together
 SHARED = 5  # what random steps come from where photos of one person share a target

@@ -74,16 +74,15 @@ class Person:
 
 @dataclass(frozen=True, eq=False)
 class Codes:
-    """W+ along the axes in which codes of people differ (`training/people.py`)."""
+    """W+ along the axes in which codes of people differ (`training/people.py`), around W's mean."""
 
-    mean: Floats  # 23 × 300, whitened
-    axes: Floats  # 23 × A × 300: what one deviation along each changes
+    axes: Floats  # 23 × A × 300, whitened: what one deviation along each changes
     coordinates: Floats  # N × A
 
     def __getitem__(self, rows: NDArray[np.intp] | slice | int) -> Floats:
         """23 × 512 of one face, N × 23 × 512 of several."""
         change = self.coordinates[rows] @ self.axes
-        return w_space().unwhiten(self.mean + np.moveaxis(change, 0, -2))
+        return w_space().unwhiten(np.moveaxis(change, 0, -2))
 
     def of(self, rows: NDArray[np.intp]) -> "Codes":
         """Some of them."""
@@ -92,13 +91,12 @@ class Codes:
     def stepped(self, row: int, steps: Floats) -> Floats:
         """23 × 512 of one face, each slot moved by so many deviations along the axes (23 × A)."""
         change = (self.coordinates[row] + steps)[:, None] @ self.axes
-        return w_space().unwhiten(self.mean + change[:, 0])
+        return w_space().unwhiten(change[:, 0])
 
     def packed(self) -> dict[str, NDArray[np.generic]]:
         """As it is stored: axes as bytes of their largest value."""
         scale = np.abs(self.axes).max(axis=(0, 2)) / BYTE
         return {
-            "mean_code": self.mean.astype(np.float16),
             "axes": np.rint(self.axes / scale[:, None]).astype(np.int8),
             "axis_scale": scale.astype(np.float32),
             "coordinates": self.coordinates.astype(np.float16),
@@ -108,7 +106,7 @@ class Codes:
     def unpacked(cls, stored: Mapping[str, NDArray[Any]]) -> "Codes":
         """From what `packed` gave."""
         axes = stored["axes"] * stored["axis_scale"][:, None]
-        return cls(stored["mean_code"].astype(np.float32), axes, stored["coordinates"].astype(np.float32))
+        return cls(axes, stored["coordinates"].astype(np.float32))
 
 
 @dataclass(frozen=True, eq=False)
