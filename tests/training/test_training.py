@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 import torch
@@ -15,10 +16,11 @@ from training.augment import degrade, jitter, relight
 from training.latents import mixed_wplus
 from training.losses import DetailLoss, StyleLoss, any_window, face_weight
 from training.pairs import open_pairs
+from training.people import SPREAD, draws, sharpness
 from training.pool import OF_ORIGIN, choose
 from training.real_faces import held_out
 
-from faceveil.methods.styleid.targets import LABELS
+from faceveil.methods.styleid.targets import LABELS, Codes
 from faceveil.models.generator import Generator
 from faceveil.models.torch.encoder import arcface_crop
 from faceveil.models.wspace import w_space
@@ -155,3 +157,19 @@ if __name__ == "__main__":
     root = Path(__file__).parents[2]
     subprocess.run([sys.executable, str(program)], check=True, env={**os.environ, "PYTHONPATH": str(root)})
     assert [(tmp_path / rank).read_text() for rank in "01"] == ["2 [-3.0, -3.0, -3.0]"] * 2
+
+
+def test_draws_differ_as_people_do_and_are_stored_without_loss_that_counts() -> None:
+    rng = np.random.default_rng(0)
+    people = (rng.standard_normal((500, 40)) @ rng.standard_normal((40, 23 * 300))).reshape(500, 23, 300) + 5
+    codes = draws(people.astype(np.float32), 400, seed=1)
+    white = w_space().whiten(codes[:], 300)
+    assert np.abs(white.mean()) < 0.2  # around W's mean, not around theirs
+    assert np.allclose(white.std(axis=(0, 2)), SPREAD * people.std(axis=(0, 2)), rtol=0.1)
+    again = Codes.unpacked(codes.packed())
+    assert (w_space().whiten(again[:], 300) - white).std() < 0.02 * white.std()
+    assert np.allclose(codes.stepped(3, np.zeros(codes.axes.shape[:2])), codes[3], atol=1e-3)
+
+
+def test_a_blurred_photo_is_less_sharp(portrait: np.ndarray) -> None:
+    assert sharpness(cv2.GaussianBlur(portrait, (0, 0), 2)) < 0.5 * sharpness(portrait)
