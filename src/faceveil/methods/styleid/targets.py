@@ -74,15 +74,17 @@ class Person:
 
 @dataclass(frozen=True, eq=False)
 class Codes:
-    """W+ along the axes in which codes of people differ (`training/people.py`), around W's mean."""
+    """W+ along the axes in which codes of people differ (`training/people.py`), around W's mean.
+
+    Sums are einsum's and not a matrix library's, whose last bits depend on how many threads it has.
+    """
 
     axes: Floats  # 23 × A × 300, whitened: what one deviation along each changes
     coordinates: Floats  # N × A
 
     def __getitem__(self, rows: NDArray[np.intp] | slice | int) -> Floats:
         """23 × 512 of one face, N × 23 × 512 of several."""
-        change = self.coordinates[rows] @ self.axes
-        return w_space().unwhiten(np.moveaxis(change, 0, -2))
+        return _unwhitened(np.einsum("...a,sac->...sc", self.coordinates[rows], self.axes))
 
     def of(self, rows: NDArray[np.intp]) -> "Codes":
         """Some of them."""
@@ -90,8 +92,7 @@ class Codes:
 
     def stepped(self, row: int, steps: Floats) -> Floats:
         """23 × 512 of one face, each slot moved by so many deviations along the axes (23 × A)."""
-        change = (self.coordinates[row] + steps)[:, None] @ self.axes
-        return w_space().unwhiten(change[:, 0])
+        return _unwhitened(np.einsum("sa,sac->sc", self.coordinates[row] + steps, self.axes))
 
     def packed(self) -> dict[str, NDArray[np.generic]]:
         """As it is stored: axes as bytes of their largest value."""
@@ -107,6 +108,13 @@ class Codes:
         """From what `packed` gave."""
         axes = stored["axes"] * stored["axis_scale"][:, None]
         return cls(axes, stored["coordinates"].astype(np.float32))
+
+
+def _unwhitened(white: Floats) -> Floats:
+    """WSpace.unwhiten with the same last bits on any number of threads."""
+    space, components = w_space(), white.shape[-1]
+    change = np.einsum("...c,cd->...d", white * space.spread[:components], space.axes[:components])
+    return np.asarray(space.mean + change, np.float32)
 
 
 @dataclass(frozen=True, eq=False)
