@@ -1,7 +1,8 @@
-"""Fit the directions that move a face's pose and expression: python -m training.control RUN
+"""Fit the directions that move a face's pose and expression: python -m training.control PAIRS RUN
 
 RUN is `training.pool`'s, which measured thousands of faces; which way leads away from a person is learned from the
-pool itself. Writes methods/styleid/data/control.npz and prints how much of each measure the held-out faces' codes
+pool itself. Hardly any draw looks angry, sad or surprised, or shouts, as people in the news do, so renders of the
+encoder's codes of LFW's photos (in PAIRS, without those held out) are measured besides. Writes methods/styleid/data/control.npz and prints how much of each measure the held-out faces' codes
 explain.
 """
 
@@ -15,7 +16,8 @@ from faceveil.methods.styleid.looks import TRAITS, traits
 from faceveil.methods.styleid.targets import ORIGINS, labels, pool
 from faceveil.models.mobilestylegan import SLOTS
 from faceveil.models.wspace import w_space
-from training.measures import SIZE, Measures, of_run
+from training.measures import SIZE, Measures, measured, of_run
+from training.people import codes_of
 
 KEPT = ("female", "skin", *ORIGINS)
 COORDINATES = 120
@@ -29,13 +31,15 @@ HELD_OUT = 800
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("pairs", type=Path)
     parser.add_argument("run", type=Path)
     options = parser.parse_args()
     codes, measures = of_run(options.run)
-    x = np.stack([_coordinates(code) for code in codes])
-    y = _outcomes(measures, _origins(measures["picture"]))
+    (x, y), photos = _facts(codes, measures), _of_photos(options.pairs, options.run)
     mean, deviation = y.mean(0), y.std(0)
-    y = (y - mean) / deviation
+    # Each kind around its own mean: photos are softer, and a mood must not lead there.
+    x = np.concatenate([x - x.mean(0), photos[0] - photos[0].mean(0)])
+    y = np.concatenate([y - mean, photos[1] - photos[1].mean(0)]) / deviation
     explained(x, y)
     slopes = ridge(x, y)
     identity, identity_mean = away()
@@ -48,6 +52,20 @@ def main() -> None:
         identity_mean=identity_mean,
         mesh=mean_mesh(measures["mesh"]).astype(np.float32),
     )
+
+
+def _of_photos(pairs: Path, run: Path) -> tuple[np.ndarray, np.ndarray]:
+    cache = run / "photo-codes.npy"
+    if not cache.exists():
+        np.save(cache, codes_of(pairs, "lfw").astype(np.float16))
+    codes = np.load(cache).astype(np.float32)
+    measures = measured(codes, run / "photos.npz")
+    return _facts(codes[measures["code"]], measures)
+
+
+def _facts(codes: np.ndarray, measures: Measures) -> tuple[np.ndarray, np.ndarray]:
+    x = np.stack([_coordinates(code) for code in codes])
+    return x, _outcomes(measures, _origins(measures["picture"]))
 
 
 def _coordinates(wplus: np.ndarray) -> np.ndarray:

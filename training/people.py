@@ -36,6 +36,14 @@ def codes_of_people(pairs: Path, cache: Path) -> np.ndarray:
     return np.load(cache).astype(np.float32)
 
 
+def codes_of(pairs: Path, set_: str) -> np.ndarray:
+    """W+ (N × 23 × 512) of a set's photos in PAIRS that are not held out."""
+    records = json.loads((pairs / "real.json").read_text())
+    photos, encoder = np.load(pairs / "real.npy", mmap_mode="r"), Encoder()
+    rows = [row for row, one in enumerate(records) if one["set"] == set_ and not one["held_out"]]
+    return np.concatenate([encoder.encode(photos[row][None]) for row in rows])
+
+
 def sharpness(photo: np.ndarray) -> float:
     """How much fine detail the face of an aligned photo shows."""
     side = photo.shape[0]

@@ -1,4 +1,4 @@
-"""Make the pool of targets: python -m training.pool PAIRS RUN [--each 60]
+"""Make the pool of targets: python -m training.pool PAIRS RUN [--each 120]
 
 Codes are drawn as codes of people are spread (`people.py`; PAIRS is `real_faces.py`'s). Most show light-skinned
 people of middle age who smile or show nothing. So some are measured as they come, a regression on the codes guesses
@@ -50,7 +50,7 @@ WITH_GLASSES = [Kind(*kind) for kind in product(AGES[1:], GENDERS, (GLASSES,))]
 ROUNDS = (
     (OF_ORIGIN, 1.0),
     (OF_ORIGIN, 1.0),
-    (OF_MOOD, 0.4),
+    (OF_MOOD, 0.6),
     (WITH_GLASSES, 0.6),
 )  # what is looked for, and how many of each
 LIKELY = 3  # from how many times as many of the likeliest those of a kind are drawn
@@ -62,7 +62,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("pairs", type=Path)
     parser.add_argument("run", type=Path)
-    parser.add_argument("--each", type=int, default=60)
+    parser.add_argument("--each", type=int, default=120)
     options = parser.parse_args()
     options.run.mkdir(parents=True, exist_ok=True)
     codes = draws(codes_of_people(options.pairs, options.run / "people.npy"), DRAWS, SEED)

@@ -20,7 +20,7 @@ from faceveil.models.recognizers import recognizer
 
 TRIED = 3  # targets of each choice that are rendered, if need be
 FEWEST = 8  # targets among which chance decides
-STRANGE = 0.4  # share of the pool, the most alone: exaggerated, or in a hard light
+STRANGE = 0.1  # share of the pool, the most alone: exaggerated, or in a hard light
 CHILD, CHILDREN = 14.0, 16.0  # years under which a source is a child, and under which a target is one for it
 
 

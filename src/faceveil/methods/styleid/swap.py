@@ -43,20 +43,20 @@ PREVIEW = 128  # px of a small render
 SKETCH = 64  # px of the render on which a target is first looked at, enlarged to PREVIEW
 CORRECTION = 0.8  # of what the sketch is off; directions are not quite independent
 # Deviations of people away from the source, for each of choice.CHOICES, and in random directions. Far squeezes eyes.
-AWAY, ASIDE = (1.0, 1.7, 2.5, 3.5), 1.5
+AWAY, ASIDE = (1.0, 1.7, 2.5, 3.5), 0.8
 IDENTITY = slice(4, 13)  # slots
 STEPS = (slice(4, 7), slice(7, 9), slice(9, 13))  # the identity slots that step aside together
 SHARED = 5  # what random steps come from where photos of one person share a target
 # How much of each trait's difference is moved. Mouth width and eye opening are as much shape as expression, and
 # taken over whole they bring a person's AUC up by 0.07 to 0.1.
 SHARE = np.array([1.0, 1.0, 1.0, 0.3, 0.7, 0.3, 1.0, 1.0, 1.0] + [1.0] * 5)
-# How far each trait may be moved at first and after the sketch, in deviations: age and moods read too coarsely.
-FIRST = np.array([2.0] * 8 + [1.0] * 6)
-SECOND = np.array([1.0] * 8 + [0.6] + [0.5] * 5)
+# How far each trait may be moved at first and after the sketch, in deviations: age reads too coarsely.
+FIRST = np.array([2.0] * 8 + [1.0] + [2.0] * 5)
+SECOND = np.array([1.0] * 8 + [0.6] + [1.0] * 5)
 # What one unit of a sketch's cost is: thresholds that are missing to WANTED, years, patches of light beyond
 # PATCHY, degrees; and what another class costs.
 WANTED, MARGIN_UNIT, YEARS_UNIT, PATCHY_UNIT, DEGREES_UNIT = 1.4, 0.1, 3.0, 0.04, 5.0
-OTHER_EXPRESSION, OTHER_ORIGIN, OTHER_GENDER, OTHER_WORN = 5.0, 7.0, 8.0, 3.0
+OTHER_EXPRESSION, OTHER_ORIGIN, OTHER_GENDER, OTHER_WORN = 8.0, 8.0, 8.0, 3.0
 LARGEST = 1024
 MOST_GAZE = 0.15  # eye widths by which irises are moved at most
 CARDS = (

@@ -40,7 +40,7 @@ SKIN_FREE, SKIN_UNIT = 20.0, 20.0
 SHADE_FREE, SHADE_UNIT = 0.1, 0.1
 PATCHES_UNIT = 0.012  # a target in hard light cannot quite be given another
 FAR = 3.0  # units of age from which unlikeness grows linearly
-EXPRESSION_UNIT, ORIGIN_UNIT = 0.25, 0.12  # of a probability
+EXPRESSION_UNIT, ORIGIN_UNIT = 0.13, 0.12  # of a probability
 WORN = {"glasses": 0.15, "facial hair": 0.25}  # of LABELS, what is seen at once, and the unit of each
 
 
