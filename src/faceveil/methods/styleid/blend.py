@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 from faceveil.faces.face import Floats, Image
 from faceveil.faces.regions import Mask
 from faceveil.methods.styleid.fit import FACE_OUTLINE
-from faceveil.methods.styleid.light import skin_likeness
+from faceveil.methods.styleid.light import skin_colour, skin_likeness
 
 # How far beyond the outline the new face reaches, in half widths of the face: around the hair and under the jaw.
 HAIR_REACH, JAW_REACH = 0.60, 0.14
 CHEEK, JAW = 0.55, 0.85  # of the way from forehead to chin: where the one goes over into the other
 SPILL = 4  # px by which the mask is wider than the new head
-LEAST_GAIN, MOST_GAIN = 0.25, 1.8  # by which hair is made darker or lighter
-MOST_SHIFT = np.array([25.0, 12.0, 12.0], np.float32)  # by which it is recoloured besides, in Lab
+LEAST_GAIN, MOST_GAIN = 0.25, 1.3  # by which hair is made darker or lighter
+MOST_SHIFT = np.array([25.0, 20.0, 20.0], np.float32)  # by which it is recoloured besides, in Lab
+HAIR_FROM, HAIR_SURE = 0.35, 0.65  # of the way from the colour of skin to that of hair
 LEVELS = 4  # of the pyramid: colours meet over some 2 ** LEVELS px
 UNLIKE_SKIN = 0.2  # from which a pixel may be hair
 LEAST_HAIR = 0.004  # of the crop: less does not tell its colour
@@ -79,13 +80,16 @@ def _grown(person: Weights) -> Weights:
 
 def with_hair_of(source: Pictured, new: Pictured) -> Image:
     """The new picture with the hair around its face in the colour of the source's."""
-    labs, hairs = zip(*((_lab(one.crop), hair(one)) for one in (source, new)), strict=True)
+    labs, hairs = (_lab(source.crop), _lab(new.crop)), [hair(source), hair(new)]
+    hairs[1] *= _nearer_to_hair(labs[1], hairs[1], new.mesh)
     if min(one.sum() for one in hairs) < LEAST_HAIR * hairs[0].size:
         return new.crop
     wanted, had = (
         np.einsum("ij,ijk->k", share, lab) / share.sum() for lab, share in zip(labs, hairs, strict=True)
     )
-    gain = np.clip(wanted[0] / max(had[0], 1.0), LEAST_GAIN, MOST_GAIN).astype(np.float32)
+    gain = np.clip(wanted[0] / max(had[0], 1.0), LEAST_GAIN, [MOST_GAIN, 1, 1]).astype(
+        np.float32
+    )  # or grey turns red
     shift = np.clip(wanted - gain * had, -MOST_SHIFT, MOST_SHIFT).astype(np.float32)
     soft = cv2.GaussianBlur(hairs[1], (0, 0), max(0.8, 0.01 * new.crop.shape[0]))[..., None]
     lab = labs[1] + soft * ((gain - 1) * labs[1] + shift)
@@ -125,6 +129,18 @@ def hair(one: Pictured) -> Weights:
     upper = 1 - _ramp((_depth(one.mesh, side) - 0.45) / 0.2)
     other = (1 - skin_likeness(one.crop, one.mesh)) * one.person
     return np.asarray(other * _rooted(other, one.person) * upper * (inner == 0), np.float32)
+
+
+def _nearer_to_hair(lab: Weights, found: Weights, mesh: Floats) -> Weights:
+    """1 where a colour is rather that of most of what was found than that of the cheeks: a forehead in the light is
+    neither like cheeks nor hair."""
+    if not (found > 0.5).any():
+        return np.ones(lab.shape[:2], np.float32)
+    to_hair, to_skin = (
+        ((lab - colour) ** 2).sum(axis=-1)
+        for colour in (np.median(lab[found > 0.5], axis=0), skin_colour(lab, mesh))
+    )
+    return _ramp((to_skin / np.maximum(to_skin + to_hair, 1e-6) - HAIR_FROM) / (HAIR_SURE - HAIR_FROM))
 
 
 def _rooted(other: Weights, person: Weights) -> NDArray[np.bool_]:

@@ -132,15 +132,23 @@ def _skin_weight(lab: Weights, mesh: Floats) -> Weights:
     return weight * (0.02 + _near(((lab - middle) ** 2 / spread.astype(np.float32)).sum(axis=-1)))
 
 
+def skin_colour(lab: Weights, mesh: Floats) -> Weights:
+    """The cheeks' colour in the middle of their values; of a face too small to tell, any."""
+    return np.asarray(np.median(_cheeks(lab, mesh), axis=0), np.float32)
+
+
 def _likeness(lab: Weights, mesh: Floats) -> Weights:
+    colours = _cheeks(lab, mesh)
+    spread = np.cov(colours.T) + np.diag([150.0, 10.0, 12.0])  # light varies more over a face than hue
+    return _alike(lab, np.median(colours, axis=0), spread)
+
+
+def _cheeks(lab: Weights, mesh: Floats) -> Weights:
+    """The colours of both cheeks, N × 3."""
     sample = np.zeros(lab.shape[:2], np.uint8)
     for cheek in CHEEKS:
         cv2.fillConvexPoly(sample, cv2.convexHull(_pixels(mesh[cheek])), 1)
-    colours = lab[sample > 0]
-    if len(colours) < 4:
-        return np.ones(lab.shape[:2], np.float32)
-    spread = np.cov(colours.T) + np.diag([150.0, 10.0, 12.0])  # light varies more over a face than hue
-    return _alike(lab, np.median(colours, axis=0), spread)
+    return lab[sample > 0] if sample.any() else lab.reshape(-1, 3)
 
 
 def _alike(lab: Weights, colour: Weights, spread: NDArray[np.floating]) -> Weights:
