@@ -2,8 +2,8 @@
 
 RUN is `training.pool`'s, which measured thousands of faces; which way leads away from a person is learned from the
 pool itself. Hardly any draw looks angry, sad or surprised, or shouts, as people in the news do, so renders of the
-encoder's codes of LFW's photos (in PAIRS, without those held out) are measured besides. Writes methods/styleid/data/control.npz and prints how much of each measure the held-out faces' codes
-explain.
+encoder's codes of LFW's photos (in PAIRS, without those held out) are measured besides. Writes
+methods/styleid/data/control.npz and prints how much of each measure the held-out faces' codes explain.
 """
 
 import argparse
