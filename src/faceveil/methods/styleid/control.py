@@ -8,7 +8,7 @@ A second regression, of recognisers' embeddings on the axes along which codes of
 which way leads away from a person.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,14 +42,6 @@ class Control:
         ways = [
             -self._towards(name, embedding - self.identity[name][1]) for name, embedding in embeddings.items()
         ]
-        return self._joined(ways)
-
-    def at_random(self, names: Iterable[str], rng: np.random.Generator) -> Floats:
-        """A direction in which these recognisers see a face become somebody else, a unit long."""
-        ways = [self._towards(name, rng.standard_normal(self.identity[name][1].size)) for name in names]
-        return self._joined(ways)
-
-    def _joined(self, ways: list[Floats]) -> Floats:
         axes = len(next(iter(self.identity.values()))[0])
         return _unit(np.sum(ways, axis=0)) if ways else np.zeros(axes, np.float32)
 

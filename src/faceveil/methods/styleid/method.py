@@ -143,8 +143,6 @@ class StyleId:
         source = look_at(image, face, self.recognizers)
         if self.company:
             source = received(source, self.company)
-        if source and (self.company is None or self.company.targets is None):
-            source = replace(source, draw=int(rng.integers(1 << 62)))
         found = source and self._search(source, rng)
         if source and found:
             return _into(image, source, *found)

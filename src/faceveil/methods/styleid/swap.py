@@ -42,11 +42,13 @@ from faceveil.models.segmenter import person_mask
 PREVIEW = 128  # px of a small render
 SKETCH = 64  # px of the render on which a target is first looked at, enlarged to PREVIEW
 CORRECTION = 0.8  # of what the sketch is off; directions are not quite independent
-# Deviations of people away from the source, for each of choice.CHOICES, and in random directions. Far squeezes eyes.
-AWAY, ASIDE = (1.0, 1.7, 2.5, 3.5), 0.8
+AWAY = (
+    1.0,
+    1.7,
+    2.5,
+    3.5,
+)  # deviations of people from the source, for each of choice.CHOICES; far squeezes eyes
 IDENTITY = slice(4, 13)  # slots
-STEPS = (slice(4, 7), slice(7, 9), slice(9, 13))  # the identity slots that step aside together
-SHARED = 5  # what random steps come from where photos of one person share a target
 # How much of each trait's difference is moved. Mouth width and eye opening are as much shape as expression, and
 # taken over whole they bring a person's AUC up by 0.07 to 0.1.
 SHARE = np.array([1.0, 1.0, 1.0, 0.3, 0.7, 0.3, 1.0, 1.0, 1.0] + [1.0] * 5)
@@ -58,7 +60,7 @@ SECOND = np.array([1.0] * 8 + [0.6] + [1.0] * 5)
 WANTED, MARGIN_UNIT, YEARS_UNIT, PATCHY_UNIT, DEGREES_UNIT = 1.4, 0.1, 3.0, 0.04, 5.0
 OTHER_EXPRESSION, OTHER_ORIGIN, OTHER_GENDER, OTHER_WORN = 8.0, 8.0, 8.0, 3.0
 LARGEST = 1024
-MOST_GAZE = 0.15  # eye widths by which irises are moved at most
+MOST_GAZE = 0.2  # eye widths by which irises are moved at most
 CARDS = (
     "mobilestylegan.ffhq-1024",
     "iris.64",
@@ -82,7 +84,6 @@ class Source:
     person: Person
     embeddings: dict[str, Vector]
     corner_xy: tuple[int, int]  # of the part in the photo
-    draw: int = SHARED  # what its targets' random steps come from
     sketches: dict[tuple[int, int], "Sketch"] = field(default_factory=dict, init=False)  # by target and turn
 
 
@@ -152,14 +153,9 @@ def sketch(source: Source, target: int, turn: int = 0) -> Sketch:
 
 
 def somebody_else(source: Source, target: int, turn: int) -> Vector:
-    """The target away from the source, and aside at random: generated faces resemble each other."""
-    rng, steps = (
-        np.random.default_rng([source.draw, target]),
-        np.zeros(pool().codes.axes.shape[:2], np.float32),
-    )
+    """The target, a step away from the source: generated faces resemble each other."""
+    steps = np.zeros(pool().codes.axes.shape[:2], np.float32)
     steps[IDENTITY] = AWAY[turn] * control().away_from(source.embeddings)
-    for slots in STEPS:
-        steps[slots] += ASIDE * control().at_random(source.embeddings, rng)
     return pool().codes.stepped(target, steps)
 
 
