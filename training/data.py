@@ -15,7 +15,7 @@ from training.pairs import open_pairs
 from training.real_faces import SIZE
 
 HELD_OUT_PAIRS = 512  # the first ones
-SHARES = {"ffhq": 0.25, "lfw": 0.4, "utkface": 0.25, "portraits-cc0": 0.1}  # of the real faces in a batch
+SHARES = {"ffhq": 0.2, "lfw": 0.4, "utkface": 0.3, "portraits-cc0": 0.1}  # of the real faces in a batch
 
 
 @dataclass(frozen=True)

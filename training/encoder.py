@@ -1,7 +1,7 @@
 """Train the encoder: python -m training.encoder PAIRS RUN [--hours 6] [--workers 2]
 
 PAIRS is the folder of `pairs.py` and `real_faces.py`; RUN holds checkpoint.pt, log.csv and encoder.npz (the
-averaged weights in half precision). A run that was stopped goes on from its checkpoint. `README.md` has the
+averaged weights as they ship). A run that was stopped goes on from its checkpoint. `README.md` has the
 recipe.
 """
 
@@ -15,10 +15,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from faceveil.models import layers
+from faceveil.models.layers import in_bytes
 from faceveil.models.torch.encoder import Encoder
 from faceveil.models.torch.memory import keep_freed_memory
 from faceveil.models.torch.mobilenet import face_recognizer
 from training.data import Batch, GeneratedFaces, RealFaces
+from training.grow import grown
 from training.losses import WEIGHTS, DetailLoss, ImageLoss, StyleLoss, any_window
 from training.ridge import fit_ridge
 from training.team import Team, run_team
@@ -78,7 +81,7 @@ class Training:
         if start is None:
             fit_ridge(self.encoder, self.generated, self.real, self.style_loss, self.image_loss)
         else:
-            self.encoder.load_state_dict(read_weights(start))
+            self.encoder.load_state_dict(grown(read_weights(start), self.encoder, self.real))
         self.average = {name: value.clone() for name, value in self.encoder.state_dict().items()}
         self.save()
 
@@ -168,11 +171,7 @@ class Training:
         partial = self.run / "checkpoint.partial"
         torch.save(state, partial)
         partial.replace(self.run / "checkpoint.pt")
-        half = {
-            name: value.half().numpy() if value.is_floating_point() else value.numpy()
-            for name, value in self.average.items()
-        }
-        np.savez(self.run / "encoder.npz", **half)
+        np.savez(self.run / "encoder.npz", **packed(self.average))
 
     def resume(self) -> None:
         state = torch.load(self.run / "checkpoint.pt", weights_only=True)
@@ -181,11 +180,20 @@ class Training:
         self.average, self.step, self.seconds = state["average"], state["step"], state["seconds"]
 
 
+def packed(weights: dict[str, Tensor]) -> dict[str, np.ndarray]:
+    """As they ship: the head's matrices in bytes, row by row, everything else in half precision."""
+    arrays: dict[str, np.ndarray] = {}
+    for name, value in weights.items():
+        if value.ndim == 2:
+            arrays |= in_bytes(name, value.numpy())
+        else:
+            arrays[name] = value.half().numpy() if value.is_floating_point() else value.numpy()
+    return arrays
+
+
 def read_weights(path: Path) -> dict[str, Tensor]:
     """What `save` wrote to encoder.npz, in single precision."""
-    with np.load(path) as stored:
-        tensors = {name: torch.from_numpy(stored[name]) for name in stored}
-    return {name: value.float() if value.is_floating_point() else value for name, value in tensors.items()}
+    return {name: torch.from_numpy(value) for name, value in layers.read_weights(path).items()}
 
 
 def spread(coordinates: Tensor) -> Tensor:

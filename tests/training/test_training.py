@@ -13,6 +13,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from training.augment import degrade, jitter, relight
+from training.grow import unseen
 from training.latents import mixed_wplus
 from training.losses import DetailLoss, StyleLoss, any_window, face_weight
 from training.pairs import open_pairs
@@ -173,3 +174,14 @@ def test_draws_differ_as_people_do_and_are_stored_without_loss_that_counts() -> 
 
 def test_a_blurred_photo_is_less_sharp(portrait: np.ndarray) -> None:
     assert sharpness(cv2.GaussianBlur(portrait, (0, 0), 2)) < 0.5 * sharpness(portrait)
+
+
+def test_new_units_of_the_bottleneck_tell_what_the_old_ones_do_not() -> None:
+    rng = np.random.default_rng(0)
+    features = (rng.standard_normal((900, 30)) @ rng.standard_normal((30, 60)) + 3).astype(np.float32)
+    narrow = rng.standard_normal((8, 60)).astype(np.float32)
+    rows, bias = unseen(features, narrow, 5)
+    new, old = features @ rows.T + bias, features @ narrow.T
+    assert np.allclose(new.mean(0), 0, atol=1e-2) and np.allclose(new.std(0), 1, atol=1e-2)
+    together = np.corrcoef(np.hstack([old, new]).T)[:8, 8:]
+    assert np.abs(together).max() < 0.01

@@ -15,13 +15,24 @@ from faceveil.models.runtime import openvino
 Node = Any
 Weights = Mapping[str, NDArray[Any]]
 
+SCALE = ".scale"  # ends the name of what the rows of a matrix in bytes are multiplied by
 EPSILON = 1e-5  # torch's default in a batch normalisation
 
 
 def read_weights(path: Path) -> dict[str, NDArray[np.float32]]:
-    """The arrays of a file that ships in half precision."""
+    """The arrays of a file that ships in half precision, or in bytes with a scale for each row (`in_bytes`)."""
     with np.load(path) as stored:
-        return {name: stored[name].astype(np.float32) for name in stored}
+        arrays = {name: stored[name].astype(np.float32) for name in stored}
+    scales = {name: arrays.pop(name) for name in list(arrays) if name.endswith(SCALE)}
+    return arrays | {
+        name.removesuffix(SCALE): arrays[name.removesuffix(SCALE)] * s[:, None] for name, s in scales.items()
+    }
+
+
+def in_bytes(name: str, matrix: NDArray[np.float32]) -> dict[str, NDArray[np.generic]]:
+    """A matrix as it is stored: each row in bytes of its largest value."""
+    scale = np.maximum(np.abs(matrix).max(axis=1), 1e-12) / 127
+    return {name: np.rint(matrix / scale[:, None]).astype(np.int8), name + SCALE: scale.astype(np.float32)}
 
 
 def conv(

@@ -1,7 +1,7 @@
 """The encoder in torch: an aligned face (FFHQ crop, 128 px) → W+.
 
 MobileNetV2's maps at four depths and a thumbnail of the photo, pooled to small grids, and a frozen recogniser's
-last two layers go through a linear bottleneck, a residual layer, and a linear map to 300 whitened coordinates of
+last two layers go through a linear bottleneck, a residual layer, and a linear map to 200 whitened coordinates of
 W for each of the 23 slots. The bottleneck and the last map start as a reduced-rank ridge regression
 (`set_linear`), the residual layer as nothing.
 """
@@ -16,7 +16,7 @@ from faceveil.models.mobilestylegan import SLOTS, Floats
 from faceveil.models.torch.mobilenet import MobileNetV2, face_recognizer
 from faceveil.models.wspace import w_space
 
-RANK = 512
+RANK = 1024  # a half of it holds a quarter of what refinement changes, and so cannot learn the rest
 RECOGNIZER_FEATURES = sum(WIDTHS)  # the last of the features
 FEATURES = 24 * 64 + 32 * 64 + 96 * 16 + 320 * 4 + 3 * THUMBNAIL**2 + RECOGNIZER_FEATURES
 
@@ -39,8 +39,8 @@ class Encoder(nn.Module):
         self.register_buffer("feature_mean", torch.zeros(FEATURES))
         self.register_buffer("feature_scale", torch.ones(FEATURES))
         self.narrow = nn.Linear(FEATURES, RANK)
-        last = nn.Linear(2 * RANK, RANK)
-        self.residual = nn.Sequential(nn.Linear(RANK, 2 * RANK), nn.GELU(), last)
+        last = nn.Linear(RANK, RANK)
+        self.residual = nn.Sequential(nn.Linear(RANK, RANK), nn.GELU(), last)
         self.widen = nn.Linear(RANK, SLOTS * COORDINATES)
         nn.init.zeros_(last.weight)
         nn.init.zeros_(last.bias)
