@@ -9,8 +9,8 @@ gallery of first photos. With `--both` the first photos are anonymised too. A me
 privacy and with recognisers that take no part in choosing, pushing and checking: styleid:high@AC. Beside the methods
 stand the unprocessed photo, the slightly blurred one (the noise floor of the attribute networks), the encoder's
 reconstruction, and the matched stranger: another real person of the same gender, near in age and skin, which is the
-floor of every method that keeps these; and one of the same origin besides, as AttrNet sees it. Intervals are 95 %, by
-bootstrap over people.
+floor of every method that keeps these; and one of the same origin besides, as AttrNet sees it. StyleID's faces have
+each other's company, as in a run over them. Intervals are 95 %, by bootstrap over people.
 """
 
 import argparse
@@ -31,7 +31,8 @@ from faceveil.evaluation.clusters import identities
 from faceveil.evaluation.intervals import mean_by_person
 from faceveil.faces import Face, FaceSet, align_ffhq, paste, with_mesh
 from faceveil.faces.replace import replace_face
-from faceveil.methods import METHODS, FaceMethod, Method, method
+from faceveil.methods import METHODS, CompanyMethod, FaceMethod, Method, method
+from faceveil.methods.company import Company
 from faceveil.methods.styleid import method as flow
 from faceveil.methods.styleid import swap
 from faceveil.methods.styleid.looks import GAZE_X, MOUTH, YAW
@@ -164,9 +165,10 @@ def chosen(name: str) -> Method:
 
 def protected(way: Method, subjects: list[Subject], seed: int) -> tuple[list[np.ndarray], list]:
     if isinstance(way, FaceMethod):
+        each = in_company(way, subjects, seed) if isinstance(way, CompanyMethod) else [way] * len(subjects)
         done = [
-            way.protect(subject.image, subject.face, np.random.default_rng([seed, number]))
-            for number, subject in enumerate(subjects)
+            one.protect(subject.image, subject.face, np.random.default_rng([seed, number]))
+            for number, (one, subject) in enumerate(zip(each, subjects, strict=True))
         ]
         return [image for image, _ in done], [where for _, where in done]
     places = [align_ffhq(subject.face, 256) for subject in subjects]
@@ -177,6 +179,25 @@ def protected(way: Method, subjects: list[Subject], seed: int) -> tuple[list[np.
             raise UsageError(f"{way.id} does not release one of these faces.")
         done.append(replace_face(subject.image, subject.face, release.crops[picture], place))
     return [image for image, _ in done], [where for _, where in done]
+
+
+def in_company(way: CompanyMethod, subjects: list[Subject], seed: int) -> list[FaceMethod]:
+    """The method for each face, as a run over them all gives it; rounds of the highest level are left out."""
+    met = [way.meet(align_ffhq(subject.face, 256).crop(subject.image)) for subject in subjects]
+    suitable = [np.array(one.suitable if one else (), np.int64) for one in met]
+    hands = [()] * len(met) if way.diverse else way.deal(suitable, np.random.default_rng([seed, len(met)]))
+    companies = [
+        Company(
+            {
+                name: np.stack([other.embeddings[name] for other in met if other and other is not one])
+                for name in way.recognizers
+            },
+            len(met),
+            dealt=hand,
+        )
+        for one, hand in zip(met, hands, strict=True)
+    ]
+    return [way.among(company) for company in companies]
 
 
 def face_set(subjects: list[Subject], places: list) -> FaceSet:

@@ -1,9 +1,9 @@
 """Fit the directions that move a face's pose and expression: python -m training.control PAIRS RUN
 
-RUN is `training.pool`'s, which measured thousands of faces; which way leads away from a person is learned from the
-pool itself. Hardly any draw looks angry, sad or surprised, or shouts, as people in the news do, so renders of the
-encoder's codes of LFW's photos (in PAIRS, without those held out) are measured besides. Writes
-methods/styleid/data/control.npz and prints how much of each measure the held-out faces' codes explain.
+They are learned from the pool of targets (`training.pool`). Few of its faces look angry, sad or surprised, or shout,
+as people in the news do, so renders of the encoder's codes of LFW's photos (in PAIRS, without those held out) are
+measured besides, and kept in RUN. Writes methods/styleid/data/control.npz and prints how much of each measure the
+held-out faces' codes explain.
 """
 
 import argparse
@@ -12,11 +12,12 @@ from pathlib import Path
 import numpy as np
 
 from faceveil.methods.styleid import control
-from faceveil.methods.styleid.looks import TRAITS, traits
+from faceveil.methods.styleid.looks import TRAITS, face_in_crop, traits
 from faceveil.methods.styleid.targets import ORIGINS, labels, pool
+from faceveil.models.generator import Generator
 from faceveil.models.mobilestylegan import SLOTS
 from faceveil.models.wspace import w_space
-from training.measures import SIZE, Measures, measured, of_run
+from training.measures import SIZE, Measures, measured
 from training.people import codes_of
 
 KEPT = ("female", "skin", *ORIGINS)
@@ -27,6 +28,7 @@ MOVED = 5
 PENALTY = 300.0
 DAMPING = 0.1
 HELD_OUT = 800
+MESHES = 400
 
 
 def main() -> None:
@@ -34,8 +36,8 @@ def main() -> None:
     parser.add_argument("pairs", type=Path)
     parser.add_argument("run", type=Path)
     options = parser.parse_args()
-    codes, measures = of_run(options.run)
-    (x, y), photos = _facts(codes, measures), _of_photos(options.pairs, options.run)
+    x, y = _of_pool()
+    photos = _of_photos(options.pairs, options.run)
     mean, deviation = y.mean(0), y.std(0)
     # Each kind around its own mean: photos are softer, and a mood must not lead there.
     x = np.concatenate([x - x.mean(0), photos[0] - photos[0].mean(0)])
@@ -50,8 +52,13 @@ def main() -> None:
         deviation=deviation[: len(TRAITS)],
         identity=identity.astype(np.float16),
         identity_mean=identity_mean,
-        mesh=mean_mesh(measures["mesh"]).astype(np.float32),
+        mesh=mean_mesh().astype(np.float32),
     )
+
+
+def _of_pool() -> tuple[np.ndarray, np.ndarray]:
+    x = np.stack([_coordinates(pool().codes[row]) for row in range(len(pool()))])
+    return x, _outcomes(vars(pool()), pool().origin)
 
 
 def _of_photos(pairs: Path, run: Path) -> tuple[np.ndarray, np.ndarray]:
@@ -60,11 +67,7 @@ def _of_photos(pairs: Path, run: Path) -> tuple[np.ndarray, np.ndarray]:
         np.save(cache, codes_of(pairs, "lfw").astype(np.float16))
     codes = np.load(cache).astype(np.float32)
     measures = measured(codes, run / "photos.npz")
-    return _facts(codes[measures["code"]], measures)
-
-
-def _facts(codes: np.ndarray, measures: Measures) -> tuple[np.ndarray, np.ndarray]:
-    x = np.stack([_coordinates(code) for code in codes])
+    x = np.stack([_coordinates(codes[row]) for row in measures["code"]])
     return x, _outcomes(measures, _origins(measures["picture"]))
 
 
@@ -138,8 +141,11 @@ def away() -> tuple[np.ndarray, np.ndarray]:
     return np.stack([one - kept @ (kept.T @ one) for one in slopes]), means
 
 
-def mean_mesh(meshes: np.ndarray) -> np.ndarray:
-    return meshes[:, :, :2].mean(0) / SIZE
+def mean_mesh() -> np.ndarray:
+    """Of some of the targets, in sides of the picture."""
+    pictures = Generator().render(pool().codes[:MESHES], SIZE)
+    meshes = [face_in_crop(np.asarray(picture)).mesh for picture in pictures]
+    return np.mean([mesh[:, :2] for mesh in meshes if mesh is not None], axis=0) / SIZE
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ from faceveil.faces.attributes import attributes, skin_angle
 from faceveil.methods.styleid.check import embeddings
 from faceveil.methods.styleid.fit import with_forehead
 from faceveil.methods.styleid.looks import face_in_crop, looks, lower_face_shade
-from faceveil.methods.styleid.targets import Codes
 from faceveil.models.generator import Generator
 from faceveil.models.mobilestylegan import Floats
 from faceveil.models.recognizers import RECOGNIZERS
@@ -32,14 +31,6 @@ def measured(codes: Floats, path: Path) -> Measures:
             print(f"{number + 1} of {len(codes)}", flush=True)
     np.savez(path, **_columns(rows))
     return _columns(rows)
-
-
-def of_run(run: Path) -> tuple[Floats, Measures]:
-    """W+ and measures of all faces that a run of `training.pool` looked at."""
-    with np.load(run / "codes.npz") as stored:
-        codes = Codes.unpacked(stored)
-    faces = _columns(_read(run / "faces.npz"))
-    return codes[faces["code"]], faces
 
 
 def _measure(picture: np.ndarray) -> Measures | None:

@@ -1,30 +1,39 @@
-"""Make the pool of targets: python -m training.pool PAIRS RUN [--each 120]
+"""Make the pool of targets: python -m training.pool PAIRS RUN [--each 120] [--again]
 
 Codes are drawn as codes of people are spread (`people.py`; PAIRS is `real_faces.py`'s). Most show light-skinned
 people of middle age who smile or show nothing. So some are measured as they come, a regression on the codes guesses
 what others would show, and of very many draws those are measured that promise what is rare, in rounds: as many of
 each gender, age and origin as there are or can be found, and some of each rare expression and with glasses. Those
-with a hat, unsure of gender or glasses, or turned too far are left out. RUN keeps what was measured; AttrNet's
-labels and the light's patches are read anew each time.
+with a hat, of unsure gender or glasses, or turned too far are left out. RUN keeps what was measured; AttrNet's
+labels and the light's patches are read anew each time. With `--again` the pool that ships is kept: expressions are
+read anew, as the networks read them now, and rare moods are looked for along the same axes.
 """
 
 import argparse
+import shutil
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
+import cv2
 import numpy as np
 
+from faceveil.faces.attributes import attributes
 from faceveil.methods.styleid import targets
 from faceveil.methods.styleid.light import light_on
+from faceveil.methods.styleid.looks import face_in_crop
+from faceveil.methods.styleid.swap import PREVIEW, SKETCH
 from faceveil.models.attributes import EXPRESSIONS
+from faceveil.models.generator import Generator
 from faceveil.models.recognizers import RECOGNIZERS, recognizer
 from training.control import ridge
-from training.measures import Measures, measured
+from training.measures import CHUNK, Measures, measured
 from training.people import codes_of_people, draws
 
 SEED = 71
+KNOWN = (*targets.NUMBERS, "labels", "embeddings", "coordinates")
 
 
 class Kind(NamedTuple):
@@ -53,6 +62,7 @@ ROUNDS = (
     (OF_MOOD, 0.6),
     (WITH_GLASSES, 0.6),
 )  # what is looked for, and how many of each
+AGAIN = ((OF_MOOD, 0.5), (OF_MOOD, 0.5))
 LIKELY = 3  # from how many times as many of the likeliest those of a kind are drawn
 MOST_YAW = 30.0
 UNSURE = 0.25  # probability from which a hat is seen; glasses are neither seen nor not up to 1 − UNSURE
@@ -63,32 +73,83 @@ def main() -> None:
     parser.add_argument("pairs", type=Path)
     parser.add_argument("run", type=Path)
     parser.add_argument("--each", type=int, default=120)
+    parser.add_argument("--again", action="store_true", help="Go on from the pool that ships.")
     options = parser.parse_args()
     options.run.mkdir(parents=True, exist_ok=True)
-    codes = draws(codes_of_people(options.pairs, options.run / "people.npy"), DRAWS, SEED)
-    rounds = sorted(options.run.glob("round-*.npy"))
-    rows = np.concatenate([np.arange(PLAIN), *(np.load(path) for path in rounds)])
-    faces = known(codes.of(rows), options.run / "faces.npz")
-    for number, (kinds, share) in enumerate(ROUNDS):
-        if number < len(rounds):
+    if options.again:
+        begun = shipped(options.run)
+        codes, rounds, first = more_along(begun.codes, DRAWS), AGAIN, 0
+    else:
+        begun = None
+        codes, rounds, first = (
+            draws(codes_of_people(options.pairs, options.run / "people.npy"), DRAWS, SEED),
+            ROUNDS,
+            PLAIN,
+        )
+    done = sorted(options.run.glob("round-*.npy"))
+    rows = np.concatenate([np.arange(first), *(np.load(path) for path in done)]).astype(np.intp)
+    faces = known(codes, rows, options.run / "faces.npz", begun)
+    for number, (kinds, share) in enumerate(rounds):
+        if number < len(done):
             continue
         more = choose(codes.coordinates, rows, faces, kinds, round(share * options.each))
         np.save(options.run / f"round-{number}.npy", more)
         rows = np.concatenate([rows, more])
-        faces = known(codes.of(rows), options.run / "faces.npz")
-    np.savez(options.run / "codes.npz", **codes.of(rows).packed())
+        faces = known(codes, rows, options.run / "faces.npz", begun)
     kept = suitable(faces)
     print(f"{kept.sum()} of {len(kept)} kept")
-    pack({name: values[kept] for name, values in faces.items()}, codes.of(rows[faces["code"][kept]]))
+    faces = {name: values[kept] for name, values in faces.items()}
+    pack(faces, targets.Codes(codes.axes, faces["coordinates"]))
 
 
-def known(codes: targets.Codes, path: Path) -> Measures:
-    """What is measured of these codes, with the codes themselves and AttrNet's labels."""
-    faces = measured(codes[:], path)
-    labels = np.stack([targets.labels(picture) for picture in faces["picture"]])
-    seen = zip(faces["picture"], faces["mesh"], strict=True)
-    patches = np.array([light_on(picture, mesh[:, :2]).patchiness for picture, mesh in seen])
-    return {**faces, "coordinates": codes.coordinates[faces["code"]], "labels": labels, "patches": patches}
+def known(codes: targets.Codes, rows: np.ndarray, path: Path, begun: targets.Pool | None) -> Measures:
+    """What is known of the pool that it begins with, and measured of these codes, with AttrNet's labels."""
+    found = [] if begun is None else [of_pool(begun)]
+    if len(rows):
+        faces = measured(codes[rows], path)
+        labels = np.stack([targets.labels(picture) for picture in faces["picture"]])
+        seen = zip(faces["picture"], faces["mesh"], strict=True)
+        patches = np.array([light_on(picture, mesh[:, :2]).patchiness for picture, mesh in seen])
+        coordinates = codes.coordinates[rows[faces["code"]]]
+        found.append({**faces, "coordinates": coordinates, "labels": labels, "patches": patches})
+    return {name: np.concatenate([faces[name] for faces in found]) for name in KNOWN}
+
+
+def shipped(run: Path) -> targets.Pool:
+    """The pool that ships (copied to RUN, for it will be overwritten), its expressions read anew."""
+    copy = run / "shipped.npz"
+    if not copy.exists():
+        shutil.copy(targets.DATA, copy)
+    faces = targets.read_pool(copy)
+    return replace(faces, expression=expressions(faces.codes, run / "expressions.npy").astype(np.float64))
+
+
+def expressions(codes: targets.Codes, path: Path) -> np.ndarray:
+    """N × 7, kept in a file as it grows."""
+    generator = Generator()
+    read = list(np.load(path)) if path.exists() else []
+    for number in range(len(read), len(codes.coordinates)):
+        small = np.asarray(
+            generator.render(codes[number][None], SKETCH)[0]
+        )  # as the program looks at targets
+        picture = np.asarray(cv2.resize(small, (PREVIEW, PREVIEW), interpolation=cv2.INTER_CUBIC), np.uint8)
+        read.append(attributes(picture, face_in_crop(picture)).expression)
+        if number % CHUNK == CHUNK - 1 or number == len(codes.coordinates) - 1:
+            np.save(path, np.array(read))
+            print(f"expressions of {number + 1}", flush=True)
+    return np.array(read)
+
+
+def of_pool(faces: targets.Pool) -> Measures:
+    """The arrays of KNOWN."""
+    stacked = np.stack([faces.embeddings[name] for name in RECOGNIZERS], axis=1)
+    return {**vars(faces), "coordinates": faces.codes.coordinates, "embeddings": stacked}
+
+
+def more_along(codes: targets.Codes, count: int) -> targets.Codes:
+    """Other draws along the same axes."""
+    coordinates = np.random.default_rng(SEED + 1).standard_normal((count, codes.axes.shape[1]))
+    return replace(codes, coordinates=coordinates.astype(np.float32))
 
 
 def choose(
@@ -130,7 +191,8 @@ def against(shown: np.ndarray, kind: Kind) -> np.ndarray:
 def suitable(faces: Measures) -> np.ndarray:
     """Which faces may stand for others."""
     shown = dict(zip(targets.LABELS, faces["labels"].T, strict=True))
-    sure = (faces["female"] > targets.SURE) | (faces["female"] < 1 - targets.SURE)
+    sure = (faces["female"] > targets.SURE) & (shown["female"] > 0.5)  # two networks say so
+    sure |= (faces["female"] < 1 - targets.SURE) & (shown["female"] < 0.5)
     upright = np.abs(faces["looks"][:, 0]) < MOST_YAW
     glasses = np.abs(shown["glasses"] - 0.5) > 0.5 - UNSURE
     return np.asarray(sure & upright & glasses & (shown["hat"] < UNSURE) & np.isfinite(faces["skin"]))

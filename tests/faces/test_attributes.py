@@ -1,12 +1,23 @@
 """What networks read in a face of a photo; tests/spaces has the same for aligned crops."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from faceveil.errors import UsageError
-from faceveil.faces import find_faces
-from faceveil.faces.attributes import FFHQ_BOX, FFHQ_POINTS, attribute_names, attribute_vector, face_at
+from faceveil.faces import align_ffhq, find_faces, with_mesh
+from faceveil.faces.attributes import (
+    FFHQ_BOX,
+    FFHQ_POINTS,
+    attribute_names,
+    attribute_vector,
+    attributes,
+    face_at,
+)
+from faceveil.methods.styleid.looks import face_in_crop
 from faceveil.models.attributes import EXPRESSIONS
+from faceveil.photos import read_photo
 
 
 @pytest.fixture(scope="module")
@@ -39,3 +50,22 @@ def test_a_face_known_by_its_points_has_a_box_where_ffhq_has_it() -> None:
     assert np.allclose(found.box_xyxy, FFHQ_BOX * 256)
     moved = face_at(FFHQ_POINTS * 512 + 100)
     assert np.allclose(moved.box_xyxy, FFHQ_BOX * 512 + 100)
+
+
+def test_an_expression_hangs_on_where_the_points_are_and_not_on_the_detectors_box(portrait, face) -> None:
+    wider = replace(face, box_xyxy=face.box_xyxy + np.array([-40, -20, 40, 60]))
+    assert np.array_equal(attributes(portrait, face).expression, attributes(portrait, wider).expression)
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4])
+def test_an_expression_is_the_same_in_the_photo_in_its_crop_and_in_a_mirror(number, examples) -> None:
+    photo = read_photo(examples / f"portrait-{number}.jpg").pixels
+    seen = with_mesh(photo, [find_faces(photo)[0]])[0]
+    crop = align_ffhq(seen, 256).crop(photo)
+    mirror = np.ascontiguousarray(crop[:, ::-1])
+    here, there, turned = (
+        attributes(picture, where).expression
+        for picture, where in ((photo, seen), (crop, face_in_crop(crop)), (mirror, face_in_crop(mirror)))
+    )
+    assert here.argmax() == there.argmax() == turned.argmax()
+    assert np.abs(here - there).sum() < 0.4 and np.abs(there - turned).sum() < 0.4

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from faceveil.errors import ProtectionError, UsageError
 from faceveil.faces import Face, find_faces, pose, with_mesh
 from faceveil.faces.gaze import gaze
-from faceveil.faces.regions import OVAL
+from faceveil.faces.regions import LIPS, OVAL
 from faceveil.methods import method
 from faceveil.methods.styleid import method as flow
 from faceveil.methods.styleid.blend import (
@@ -30,7 +30,7 @@ from faceveil.methods.styleid.control import control
 from faceveil.methods.styleid.fit import fitted_mesh, looking, warp, with_forehead
 from faceveil.methods.styleid.harmony import FEATURES, harmonised
 from faceveil.methods.styleid.layers import read_table, search
-from faceveil.methods.styleid.light import PATCHY, light_on, relit
+from faceveil.methods.styleid.light import PATCHY, light_on, relit, with_lips_of
 from faceveil.methods.styleid.looks import TRAITS, face_in_crop, looks
 from faceveil.methods.styleid.mask import REGIONS, from_on, part_of
 from faceveil.methods.styleid.score import attribute_distance, ia_scores, identity_distance
@@ -475,6 +475,19 @@ def test_highlights_do_not_turn_blue_in_paler_light(softly_lit):
     shiny[y - 6 : y + 6, x - 6 : x + 6] = (238, 236, 234)
     lit = relit(shiny, mesh, pale.astype(np.uint8), mesh)[y - 4 : y + 4, x - 4 : x + 4].astype(float)
     assert (lit[..., 2] - lit[..., 0]).mean() < 8  # blue less red
+
+
+def test_lips_are_no_redder_than_the_sources_or_than_bare_ones(softly_lit):
+    crop, mesh = softly_lit
+    painted = cv2.fillPoly(crop.copy(), [mesh[LIPS].astype(np.int32)], (190, 20, 40))
+    paled = with_lips_of(painted, mesh, crop, mesh).astype(int)
+    x, y = ((mesh[17] + mesh[14]) / 2).astype(int)
+    red, before = (int(one[y, x, 0] - one[y, x, 1]) for one in (paled, painted.astype(int)))
+    assert red < 0.7 * before
+    reach = np.ptp(mesh[LIPS], axis=0).max()
+    far = np.hypot(*(np.indices(crop.shape[:2])[::-1] - mesh[LIPS].mean(axis=0)[:, None, None])) > reach
+    assert np.abs(paled - painted)[far].max() <= 1
+    assert np.array_equal(with_lips_of(painted, mesh, painted, mesh), painted)
 
 
 def test_each_region_holds_the_one_before():

@@ -16,10 +16,11 @@ from faceveil.methods import CompanyMethod, method
 from faceveil.methods.company import Company, Profile, too_near
 from faceveil.models.recognizers import recognizer
 from faceveil.photos import Photo, read_photo, write_photo
-from faceveil.pipeline.company import NEVER, Standing, crowding
+from faceveil.pipeline.company import NEVER, Standing, crowding, hands_for
 from faceveil.pipeline.engines import engine
 from faceveil.pipeline.exchange import PEOPLE, exchanged
 from faceveil.pipeline.plan import STATE
+from faceveil.pipeline.visits import Guests
 
 A = "mobilefacenet.facesdk"
 STYLEID = replace(method("styleid"), tries=3, recognizers=(A,))
@@ -200,3 +201,13 @@ def test_profiles_are_dealt_out_anew_within_groups_of_like_people():
     assert all(len({dealt[person] for dealt in seen}) >= PEOPLE for person in range(7))
     with pytest.raises(GroupingError):
         exchanged(profiles[:2], subjects[:2], rng)
+
+
+def test_faces_are_dealt_other_targets_and_one_persons_the_same_where_they_share_a_new_face(tmp_path):
+    guests = Guests(np.array([0, 1, 0]), np.array([2, 1]), 3, tmp_path)  # the first person is in two photos
+    suitable = [np.arange(40, 70), np.arange(40, 70), np.arange(40, 70)]
+    apart = hands_for(STYLEID, suitable, guests)
+    assert len({target for hand in apart for target in hand}) == sum(len(hand) for hand in apart) == 9
+    together = hands_for(TOGETHER.method, suitable, guests)
+    assert together[0] == together[2] and not set(together[0]) & set(together[1])
+    assert hands_for(HIGH.method, suitable, guests) == [(), (), ()]  # profiles are exchanged, others suit

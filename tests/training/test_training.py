@@ -18,10 +18,10 @@ from training.latents import mixed_wplus
 from training.losses import DetailLoss, StyleLoss, any_window, face_weight
 from training.pairs import open_pairs
 from training.people import SPREAD, draws, sharpness
-from training.pool import OF_ORIGIN, choose
+from training.pool import OF_ORIGIN, choose, more_along, of_pool, suitable
 from training.real_faces import held_out
 
-from faceveil.methods.styleid.targets import LABELS, Codes
+from faceveil.methods.styleid.targets import LABELS, Codes, pool
 from faceveil.models.generator import Generator
 from faceveil.models.torch.encoder import arcface_crop
 from faceveil.models.wspace import w_space
@@ -81,13 +81,29 @@ def test_the_pool_is_filled_up_with_the_kinds_that_are_missing() -> None:
     assert more > 1.5 * have  # the second origin is rare
 
 
+def test_who_looks_of_another_gender_to_a_second_network_is_no_target() -> None:
+    faces = made_up(np.random.default_rng(1).standard_normal((2000, 12)).astype(np.float32))
+    column = LABELS.index("female")
+    before = suitable(faces)
+    faces["labels"][:, column] = 1 - faces["labels"][:, column]
+    assert before.mean() > 0.5 and not suitable(faces).any()
+
+
+def test_more_faces_are_drawn_along_the_axes_of_the_pool_that_ships() -> None:
+    more = more_along(pool().codes, 5)
+    assert more[np.arange(5)].shape == (5, 23, 512) and more.axes is pool().codes.axes
+    assert suitable(of_pool(pool())).mean() > 0.99  # what ships is what may stand for others
+
+
 def made_up(codes: np.ndarray) -> dict[str, np.ndarray]:
     """Faces whose age, gender and origin follow from their codes."""
     rows = np.zeros((len(codes), len(LABELS)))
     odds = np.exp(np.column_stack([np.full(len(codes), 2.0), 3 * codes[:, 2:5] - 2]))
     rows[:, :4] = odds / odds.sum(axis=1, keepdims=True)
+    female = 1 / (1 + np.exp(-9 * codes[:, 1]))
+    rows[:, LABELS.index("female")] = female
     return {
-        "coordinates": codes, "age": 35 + 15 * codes[:, 0], "female": 1 / (1 + np.exp(-9 * codes[:, 1])),
+        "coordinates": codes, "age": 35 + 15 * codes[:, 0], "female": female,
         "labels": rows, "looks": np.zeros((len(codes), 8)), "skin": np.zeros(len(codes)),
         "expression": np.zeros((len(codes), 7)),
     }  # fmt: skip

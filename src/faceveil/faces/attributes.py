@@ -35,6 +35,7 @@ FFHQ_POINTS = np.array([[0.380, 0.469], [0.619, 0.471], [0.495, 0.616], [0.391, 
 FFHQ_BOX = np.array([0.233, 0.185, 0.783, 0.919])
 OLDEST = 100.0  # years; the age that counts as 1
 EXPRESSION_NAMES = tuple(f"expression {name}" for name in EXPRESSIONS)
+MARGINS = (1.0, 1.2)  # of the squares that the expression network reads, in sides of the face's box
 PADDING = 0.2  # of the chips that the age and gender networks know; that of the dlib-150 template is 0.25
 
 
@@ -52,7 +53,7 @@ def attributes(image: Image, face: Face) -> Attributes:
     return Attributes(
         age(_chip(image, face, AGE_SIZE)),
         female(_chip(image, face, GENDER_SIZE)),
-        expression(_box(image, face)),
+        _expression(image, face),
     )
 
 
@@ -89,7 +90,7 @@ def attribute_vector(
         aligned = align_ffhq(face, CROP_SIZE).crop(image) if crop is None else crop
         values |= dict(zip(net.labels, net.read(aligned[None])[0], strict=True))
     if any(name in EXPRESSION_NAMES for name in wanted):
-        values |= dict(zip(EXPRESSION_NAMES, expression(_box(image, face)), strict=True))
+        values |= dict(zip(EXPRESSION_NAMES, _expression(image, face), strict=True))
     return np.array([values[name] for name in wanted], np.float32)
 
 
@@ -117,12 +118,19 @@ def _chip(image: Image, face: Face, size: int) -> Image:
     return Alignment(similarity(face.points, template), size).crop(image)
 
 
-def _box(image: Image, face: Face) -> Image:
-    """An upright square around the face with little margin, in grey, as the expression network knows it."""
-    zoom = EXPRESSION_SIZE / (1.1 * max(face.size_wh))
-    to_crop = np.array([[zoom, 0, 0], [0, zoom, 0]])
-    to_crop[:, 2] = EXPRESSION_SIZE / 2 - face.centre * zoom
-    crop = Alignment(to_crop, EXPRESSION_SIZE).crop(image)
+def _expression(image: Image, face: Face) -> NDArray[np.float32]:
+    """The mean over two margins, each also mirrored: one crop alone is read otherwise after the slightest change."""
+    views = [_square(image, face, margin) for margin in MARGINS]
+    views += [np.ascontiguousarray(view[:, ::-1]) for view in views]
+    return np.asarray(np.mean([expression(view) for view in views], axis=0), np.float32)
+
+
+def _square(image: Image, face: Face, margin: float) -> Image:
+    """A square around the face in grey, placed by its five points, which lie alike in photos and in crops."""
+    low, high = FFHQ_BOX[:2], FFHQ_BOX[2:]
+    zoom = EXPRESSION_SIZE / (margin * (high - low).max())
+    template = (FFHQ_POINTS - (low + high) / 2) * zoom + EXPRESSION_SIZE / 2
+    crop = Alignment(similarity(face.points, template), EXPRESSION_SIZE).crop(image)
     return np.asarray(cv2.cvtColor(crop, cv2.COLOR_RGB2GRAY), np.uint8)
 
 

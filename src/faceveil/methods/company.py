@@ -31,6 +31,7 @@ class Met:
 
     embeddings: Embeddings
     profile: Profile
+    suitable: tuple[int, ...] = ()  # targets among which the method would draw
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +41,7 @@ class Company:
     others: Mapping[str, Floats] = field(default_factory=dict)  # recogniser → M × 128: everybody else's faces
     people: int = 1  # in the set
     profile: Profile | None = None  # to take on instead of the face's own
+    dealt: tuple[int, ...] = ()  # targets to try before the method's own choice
     targets: tuple[int, ...] | None = None  # to try instead of the method's own choice
     tried: int = 0  # targets of this person that were tried before
     cover: bool = False  # do not try, cover it

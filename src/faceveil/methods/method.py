@@ -1,6 +1,7 @@
 """What a method is: one that protects face by face, perhaps knowing its company, or one that needs all faces of a set
 at once."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol, runtime_checkable
 
@@ -72,8 +73,13 @@ class CompanyMethod(FaceMethod, Protocol):
     def meet(self, crop: Image) -> Met | None:
         """What to remember of an aligned face; None where it cannot be measured."""
 
-    def targets(self, crop: Image, profile: Profile | None, rng: np.random.Generator) -> tuple[int, ...]:
-        """Targets for the person in an aligned face, in the order to try them."""
+    def deal(self, suitable: Sequence[NDArray[np.int64]], rng: np.random.Generator) -> list[tuple[int, ...]]:
+        """Targets for each face of a set, of those that suit it, unlike those of the others."""
+
+    def targets(
+        self, crop: Image, profile: Profile | None, rng: np.random.Generator, dealt: tuple[int, ...]
+    ) -> tuple[int, ...]:
+        """Targets for the person in an aligned face, in the order to try them; those that were dealt come first."""
 
     def among(self, company: Company) -> FaceMethod:
         """The method for one face in this company."""

@@ -81,7 +81,7 @@ def _meet(
     missing = [item for item in surveyed.photos.items() if not met_file(folder, item[0]).exists()]
     for _ in engine(partial(meet_photo, settings=settings, folder=folder), missing):
         progress("meeting")
-    profiles = _joined(surveyed, len(method.recognizers))
+    profiles, suitable = _joined(surveyed, len(method.recognizers))
     secret = _secret(folder, settings.seed)
     nothing = np.zeros((0, 0), np.float32)
     auto = settings.subjects == "auto" and len(surveyed)
@@ -94,19 +94,36 @@ def _meet(
         from faceveil.pipeline.exchange import exchanged  # brings the groupers along
 
         given = exchanged(profiles, subjects, rng_for(secret, "\0profiles"))
-    return guests, [Seat(int(person), profile=given[person]) for person in subjects]
+    hands = hands_for(method, suitable, guests)
+    return guests, [
+        Seat(int(person), profile=given[person], dealt=hand)
+        for person, hand in zip(subjects, hands, strict=True)
+    ]
 
 
-def _joined(surveyed: Surveyed, recognizers: int) -> NDArray[np.float64]:
-    """Keep all originals' embeddings in one file; the profiles of all faces."""
+def hands_for(method: CompanyMethod, suitable: list[Ints], guests: Guests) -> list[tuple[int, ...]]:
+    """The targets that each face tries first; one person's faces the same where they share one new identity."""
+    rng = rng_for(guests.secret, "\0targets")
+    if method.diverse:  # profiles are exchanged, so other targets suit, and new faces keep apart in rounds
+        return [()] * len(suitable)
+    if method.consistent:
+        hands = method.deal([suitable[row] for row in guests.models], rng)
+        return [hands[person] for person in guests.subjects]
+    return method.deal(suitable, rng)
+
+
+def _joined(surveyed: Surveyed, recognizers: int) -> tuple[NDArray[np.float64], list[Ints]]:
+    """Keep all originals' embeddings in one file; the profiles of all faces, and the targets that suit each."""
     embeddings, profiles = [np.zeros((0, recognizers, 128), np.float32)], [np.zeros((0, 3))]
+    suitable: list[Ints] = []
     for number, about in surveyed.photos.items():
         if about.count:
             with np.load(met_file(surveyed.folder, number)) as found:
                 embeddings.append(found["embeddings"])
                 profiles.append(found["profiles"])
+                suitable += np.split(found["suitable"], np.cumsum(found["lengths"])[:-1])
     np.save(surveyed.folder / MET, np.concatenate(embeddings))
-    return np.concatenate(profiles)
+    return np.concatenate(profiles), suitable
 
 
 def _models(surveyed: Surveyed, subjects: Ints) -> Ints:

@@ -41,6 +41,7 @@ class Seat:
     since: int = -1  # the round whose new faces it keeps apart from; -1: from originals alone
     cover: bool = False
     profile: Profile | None = None
+    dealt: tuple[int, ...] = ()  # targets to try first
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,14 @@ def meet_photo(item: tuple[int, PhotoFaces], settings: Settings, folder: Path) -
     empty = np.full((len(names), 128), np.nan, np.float32)
     embeddings = [empty if one is None else _stacked(one.embeddings, names) for one in met]
     profiles = [[np.nan] * 3 if one is None else astuple(one.profile) for one in met]
-    _write(met_file(folder, number), embeddings=np.array(embeddings), profiles=np.array(profiles))
+    suitable = [() if one is None else one.suitable for one in met]
+    _write(
+        met_file(folder, number),
+        embeddings=np.array(embeddings),
+        profiles=np.array(profiles),
+        suitable=np.array([target for targets in suitable for target in targets], np.int64),
+        lengths=np.array([len(targets) for targets in suitable], np.int64),
+    )
     return number
 
 
@@ -156,9 +164,9 @@ def _company(seat: Seat, method: CompanyMethod, guests: Guests) -> Company:
         for column, name in enumerate(method.recognizers)
     }
     if not method.consistent or seat.person < 0:
-        return Company(others, guests.people, seat.profile, cover=seat.cover)
+        return Company(others, guests.people, seat.profile, seat.dealt, cover=seat.cover)
     chosen = _targets(seat, method, guests)[seat.turn : seat.turn + 1]
-    return Company(others, guests.people, seat.profile, chosen, seat.turn, seat.cover)
+    return Company(others, guests.people, seat.profile, (), chosen, seat.turn, seat.cover)
 
 
 def _known(seat: Seat, guests: Guests) -> list[Path]:
@@ -175,7 +183,8 @@ def _others(path: Path, column: int, seat: Seat, guests: Guests) -> Floats:
 def _targets(seat: Seat, method: CompanyMethod, guests: Guests) -> tuple[int, ...]:
     """The same for every photo of a person, whoever asks."""
     crop = np.array(np.load(guests.folder / "crops.npy", mmap_mode="r")[guests.models[seat.person]])
-    return method.targets(crop, seat.profile, rng_for(guests.secret, f"\0person\0{seat.person}"))
+    rng = rng_for(guests.secret, f"\0person\0{seat.person}")
+    return method.targets(crop, seat.profile, rng, seat.dealt)
 
 
 def _outcome(item: Visit, result: Protected, clock: Clock) -> Outcome:

@@ -1,13 +1,14 @@
 """Choose targets for a face: few that suit it well at first, then from ever wider choices.
 
 What stays of the source (hair, outline, light) brings a swapped face nearer to it, so being a stranger is not enough:
-of those that suit, the ones further from the source are taken, at random, so that two photos of one person differ.
+of those that suit, the ones further from the source are taken, at random, so that two photos of one person differ, or
+as they were dealt out to a set (`deal.py`).
 Those that hardly any other resembles are left out: they look odd. Recognisers see children as much alike, and of
 some kinds there are few in the pool; a face for which nobody near passes the check rather gets one of another age or
 origin than none. A child first gets another child, boy or girl.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -44,22 +45,39 @@ AMONG_CHILDREN = Choice(500, 150.0, 0.05, 8, children=True)
 
 
 def shortlists(
-    person: Person, embeddings: Mapping[str, Floats], rng: np.random.Generator
+    person: Person,
+    embeddings: Mapping[str, Floats],
+    rng: np.random.Generator,
+    dealt: Sequence[int] = (),
 ) -> Iterator[list[int]]:
-    """Of each choice some targets, drawn at random from the furthest; none comes twice."""
-    far, alone = _distances(embeddings), _alone(embeddings)
-    taken = alone > np.quantile(alone, 1 - STRANGE)
-    for choice in choices(person):
-        unlike = _unlikeness(pool(), person, choice)
-        order = np.argsort(unlike, kind="stable")
-        order = order[np.isfinite(unlike[order])]
-        left = order[~taken[order]]
-        enough = max(TRIED, int(np.searchsorted(unlike[left], unlike[order[0]] + choice.worse)))
-        best = left[: min(choice.most, enough)]
-        furthest = _most(best, far, choice.furthest)
-        few = rng.permutation(furthest)[: choice.sketched]
+    """Of each choice some targets, drawn at random from the furthest; none comes twice. Those `dealt` come first."""
+    far, taken = _distances(embeddings), _strange(embeddings)
+    for number, choice in enumerate(choices(person)):
+        if number == 0 and dealt:
+            few = np.array(dealt, np.intp)
+        else:
+            furthest = _furthest(person, choice, far, taken)
+            few = rng.permutation(furthest)[: choice.sketched]
         taken[few] = True
         yield few.tolist()
+
+
+def suitable(person: Person, embeddings: Mapping[str, Floats]) -> list[int]:
+    """All among which the first choice draws."""
+    furthest = _furthest(person, choices(person)[0], _distances(embeddings), _strange(embeddings))
+    return [int(target) for target in furthest]
+
+
+def _furthest(
+    person: Person, choice: Choice, far: NDArray[np.floating], taken: NDArray[np.bool_]
+) -> NDArray[np.intp]:
+    """Of those that suit about as well as the best and are not taken, the ones far from the source."""
+    unlike = _unlikeness(pool(), person, choice)
+    order = np.argsort(unlike, kind="stable")
+    order = order[np.isfinite(unlike[order])]
+    left = order[~taken[order]]
+    enough = max(TRIED, int(np.searchsorted(unlike[left], unlike[order[0]] + choice.worse)))
+    return _most(left[: min(choice.most, enough)], far, choice.furthest)
 
 
 def choices(person: Person) -> tuple[Choice, ...]:
@@ -80,6 +98,12 @@ def _most(targets: NDArray[np.intp], values: NDArray[np.floating], share: float)
     """This share of the targets, those with the largest values, and enough to leave something to chance."""
     count = max(FEWEST, round(share * len(targets)))
     return targets[np.argsort(-values[targets], kind="stable")[:count]]
+
+
+def _strange(names: Iterable[str]) -> NDArray[np.bool_]:
+    """The targets that are left out from the first."""
+    alone = _alone(names)
+    return np.asarray(alone > np.quantile(alone, 1 - STRANGE))
 
 
 def _alone(names: Iterable[str]) -> NDArray[np.floating]:

@@ -6,23 +6,26 @@ from dataclasses import replace
 import numpy as np
 
 from faceveil.faces import Face, with_mesh
-from faceveil.faces.attributes import attributes
 from faceveil.faces.face import Image
-from faceveil.faces.mesh import SURE
 from faceveil.methods.company import Company, Met, Profile
 from faceveil.methods.styleid.check import PRESENCE, embeddings
-from faceveil.methods.styleid.looks import face_in_crop, lower_face_shade
+from faceveil.methods.styleid.choice import suitable
+from faceveil.methods.styleid.looks import face_in_crop
 from faceveil.methods.styleid.swap import Source, choose, look_at
 from faceveil.models.mobilestylegan import Floats
 
 
 def met(crop: Image, recognizers: Sequence[str]) -> Met | None:
     """What to remember of an aligned face; None where the mesh network sees none."""
-    face = face_in_crop(crop)
-    if face.mesh is None or (face.presence or 0) < SURE:
+    source = look_at(crop, face_in_crop(crop), tuple(recognizers))
+    if source is None:
         return None
-    seen, shade = attributes(crop, face), lower_face_shade(crop, face.mesh)
-    return Met(embeddings(crop, face, recognizers), Profile(seen.age, seen.female, shade))
+    person = source.person
+    return Met(
+        source.embeddings,
+        Profile(person.age, person.female, person.shade),
+        tuple(suitable(person, source.embeddings)),
+    )
 
 
 def targets_for(
@@ -31,10 +34,11 @@ def targets_for(
     profile: Profile | None,
     rng: np.random.Generator,
     count: int,
+    dealt: tuple[int, ...],
 ) -> tuple[int, ...]:
     """Targets for the person in an aligned face, in the order to try them."""
     source = look_at(crop, face_in_crop(crop), recognizers)
-    return tuple(choose(_with_profile(source, profile), rng, count)) if source else ()
+    return tuple(choose(_with_profile(source, profile), rng, count, dealt)) if source else ()
 
 
 def received(source: Source | None, company: Company) -> Source | None:

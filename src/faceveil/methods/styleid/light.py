@@ -24,6 +24,9 @@ MOST_GAIN = 0.8  # of log lightness
 LEAST_TINT, MOST_TINT = 0.4, 1.4  # factors of colour; what is missing is added
 PATCHY = 0.06  # of log lightness: about what faces in soft light have
 SOFTEST = 0.8  # share of a target's patches that is taken away at most
+BARE_LIPS = 8.0  # by which lips without make-up are redder than cheeks, in Lab
+LIPS_EDGE = 0.006  # of the crop's side, over which lips end
+LIP_RIMS = ([0, 37, 267, 17, 84, 314], [13, 82, 312, 14, 87, 317])  # vertices outside and inside of both lips
 CHEEKS = ([50, 101, 36, 205], [280, 330, 266, 425])
 LEAST_SPREAD = np.array([80.0, 10.0, 12.0])  # of skin's colours in Lab
 Weights = NDArray[np.float32]
@@ -57,8 +60,31 @@ def _under(fields: Weights, crop: Image) -> Image:
     lab = _lab(crop)
     lab[..., 0] = np.clip((lab[..., 0] + DARK) * whole[..., 0] - DARK, 0, 100)
     lab[..., 1:] = (lab[..., 1:] + GREY) * whole[..., 1:3] - GREY + whole[..., 3:]
-    rgb = cv2.cvtColor(lab, cv2.COLOR_LAB2RGB)
-    return np.rint(np.clip(rgb, 0, 1) * 255).astype(np.uint8)
+    return _rgb(lab)
+
+
+def with_lips_of(target: Image, target_mesh: Floats, source: Image, source_mesh: Floats) -> Image:
+    """The target's crop with lips that are redder than its skin by no more than the source's, or than bare ones."""
+    allowed = max(_redness(source, source_mesh), BARE_LIPS)
+    own = _redness(target, target_mesh)
+    if own <= allowed:
+        return target
+    lab = _lab(target)
+    skin = skin_colour(lab, target_mesh)
+    share = np.zeros(target.shape[:2], np.float32)
+    cv2.fillPoly(share, [_pixels(target_mesh[LIPS])], 1.0)
+    share = np.asarray(cv2.GaussianBlur(share, (0, 0), LIPS_EDGE * target.shape[0]), np.float32)
+    excess = np.maximum(lab[..., 1] - skin[1], 0)
+    lab[..., 1] -= share * (1 - allowed / own) * excess
+    return _rgb(lab)
+
+
+def _redness(crop: Image, mesh: Floats) -> float:
+    """By how much the lips are redder than the cheeks, in Lab."""
+    lab = _lab(crop)
+    middle = (mesh[LIP_RIMS[0]] + mesh[LIP_RIMS[1]]) / 2
+    x, y = np.clip(_pixels(middle), 0, crop.shape[0] - 1).T
+    return float(np.median(lab[y, x, 1]) - skin_colour(lab, mesh)[1])
 
 
 def light_on(crop: Image, mesh: Floats) -> Light:
@@ -164,6 +190,10 @@ def _near(squared: NDArray[np.floating]) -> Weights:
 
 def _lab(crop: Image) -> Weights:
     return np.asarray(cv2.cvtColor(crop.astype(np.float32) / 255, cv2.COLOR_RGB2LAB), np.float32)
+
+
+def _rgb(lab: Weights) -> Image:
+    return np.rint(np.clip(cv2.cvtColor(lab, cv2.COLOR_LAB2RGB), 0, 1) * 255).astype(np.uint8)
 
 
 def _pixels(points: Floats) -> NDArray[np.int32]:

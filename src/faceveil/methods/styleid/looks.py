@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 
 NAMES = ("yaw", "pitch", "mouth opening", "mouth width", "corner lift", "eye opening", "gaze x", "gaze y")
 YAW, PITCH, MOUTH, WIDTH, LIFT, EYES, GAZE_X, GAZE_Y = range(8)
-MOODS = ("angry", "fear", "happy", "sad", "neutral")  # the expressions that a code tells
+MOODS = ("angry", "fear", "happy", "sad", "surprise", "neutral")  # the expressions that a code tells
 TRAITS = (
     *NAMES,
     "age",

@@ -10,12 +10,13 @@ in black, or refused.
     styleid-mask      only as much of the face as the check needs: eyes, nose, mouth, all (section 5)
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from faceveil.errors import ProtectionError, UsageError
 from faceveil.faces import Face, Region
@@ -27,6 +28,7 @@ from faceveil.methods.filters import FILTERS
 from faceveil.methods.styleid.channels import BLOCK, CHANNELS, SLOTS, best, read_table
 from faceveil.methods.styleid.check import check
 from faceveil.methods.styleid.choice import CHOICES, TRIED, shortlists
+from faceveil.methods.styleid.deal import dealt
 from faceveil.methods.styleid.guests import met, received, seen, targets_for
 from faceveil.methods.styleid.layers import LAYERS, WHOLE, swapped_render
 from faceveil.methods.styleid.mask import REGIONS, from_on, part_of
@@ -126,9 +128,15 @@ class StyleId:
         """What to remember of an aligned face."""
         return met(crop, self.recognizers)
 
-    def targets(self, crop: Image, profile: Profile | None, rng: np.random.Generator) -> tuple[int, ...]:
+    def deal(self, suitable: Sequence[NDArray[np.int64]], rng: np.random.Generator) -> list[tuple[int, ...]]:
+        """Targets for each face of a set, unlike those of the others."""
+        return dealt(suitable, self.recognizers, rng)
+
+    def targets(
+        self, crop: Image, profile: Profile | None, rng: np.random.Generator, dealt: tuple[int, ...]
+    ) -> tuple[int, ...]:
         """Targets for the person in an aligned face."""
-        return targets_for(crop, self.recognizers, profile, rng, self.tries)
+        return targets_for(crop, self.recognizers, profile, rng, self.tries, dealt)
 
     def among(self, company: Company) -> "StyleId":
         """The method for one face in this company."""
@@ -153,6 +161,10 @@ class StyleId:
                 "Use --fallback blackout to cover it."
             )
         return FILTERS["blackout"].protect(image, face, rng)
+
+    @property
+    def _dealt(self) -> tuple[int, ...]:
+        return self.company.dealt if self.company else ()
 
     def _search(self, source: Source, rng: np.random.Generator) -> tuple[Image, Region] | None:
         """The first face that holds the check and suits; else the best of few that hold it; None where none does."""
@@ -179,7 +191,7 @@ class StyleId:
 
     def candidates(self, source: Source, rng: np.random.Generator) -> Iterator[int]:
         """Targets in the order to try them: of each few the one first that promises most."""
-        every = enumerate(shortlists(source.person, source.embeddings, rng))
+        every = enumerate(shortlists(source.person, source.embeddings, rng, self._dealt))
         promising = (
             sorted(few, key=lambda target: sketch(source, target, turn).cost)[:TRIED] for turn, few in every
         )
@@ -199,7 +211,7 @@ class OfCode(StyleId):
 
     def candidates(self, source: Source, rng: np.random.Generator) -> Iterator[int]:
         """Targets as they come: what becomes of them depends on the source's code."""
-        yield from choose(source, rng, self.tries)
+        yield from choose(source, rng, self.tries, self._dealt)
 
 
 @dataclass(frozen=True)

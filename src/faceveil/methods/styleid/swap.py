@@ -1,5 +1,6 @@
 """Swap one face: measure the source, choose a target that suits it, move it to the source's pose, fit it in."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 
@@ -20,10 +21,11 @@ from faceveil.methods.styleid.choice import TRIED, shortlists
 from faceveil.methods.styleid.control import control
 from faceveil.methods.styleid.fit import fitted_mesh, looking, warp, with_forehead
 from faceveil.methods.styleid.harmony import harmonised
-from faceveil.methods.styleid.light import PATCHY, Weights, light_on, relit
+from faceveil.methods.styleid.light import PATCHY, Weights, light_on, relit, with_lips_of
 from faceveil.methods.styleid.looks import (
     GAZE_X,
     GAZE_Y,
+    MOODS,
     PITCH,
     YAW,
     face_in_crop,
@@ -32,6 +34,7 @@ from faceveil.methods.styleid.looks import (
     traits,
 )
 from faceveil.methods.styleid.targets import LABELS, WORN, Person, labels, pool
+from faceveil.models.attributes import EXPRESSIONS
 from faceveil.models.generator import Generator
 from faceveil.models.mobilefacenet import CARD as ATTRNET_READS
 from faceveil.models.mobilestylegan import SIZES
@@ -51,10 +54,10 @@ AWAY = (
 IDENTITY = slice(4, 13)  # slots
 # How much of each trait's difference is moved. Mouth width and eye opening are as much shape as expression, and
 # taken over whole they bring a person's AUC up by 0.07 to 0.1.
-SHARE = np.array([1.0, 1.0, 1.0, 0.3, 0.7, 0.3, 1.0, 1.0, 1.0] + [1.0] * 5)
+SHARE = np.array([1.0, 1.0, 1.0, 0.3, 0.7, 0.3, 1.0, 1.0, 1.0] + [1.0] * len(MOODS))
 # How far each trait may be moved at first and after the sketch, in deviations: age reads too coarsely.
-FIRST = np.array([2.0] * 8 + [1.0] + [2.0] * 5)
-SECOND = np.array([1.0] * 8 + [0.6] + [1.0] * 5)
+FIRST = np.array([2.0] * 8 + [1.0] + [2.0] * len(MOODS))
+SECOND = np.array([1.0] * 8 + [0.6] + [1.0] * len(MOODS))
 # What one unit of a sketch's cost is: thresholds that are missing to WANTED, years, patches of light beyond
 # PATCHY, degrees; and what another class costs.
 WANTED, MARGIN_UNIT, YEARS_UNIT, PATCHY_UNIT, DEGREES_UNIT = 1.4, 0.1, 3.0, 0.04, 5.0
@@ -94,7 +97,7 @@ class Sketch:
     wplus: Vector
     crop: Image
     mesh: Floats  # with forehead, in the crop
-    traits: NDArray[np.float64]  # of looks.TRAITS
+    off: NDArray[np.float64]  # what is still to change, of looks.TRAITS
     cost: float  # how little it promises
 
 
@@ -126,9 +129,9 @@ def look_at(image: Image, face: Face, recognizers: tuple[str, ...]) -> Source | 
     return Source(part, face, alignment, crop, mesh, person, embeddings(part, face, recognizers), corner)
 
 
-def choose(source: Source, rng: np.random.Generator, count: int) -> list[int]:
-    """Targets to try, in order, without a look at their sketches."""
-    few = (one[:TRIED] for one in shortlists(source.person, source.embeddings, rng))
+def choose(source: Source, rng: np.random.Generator, count: int, dealt: Sequence[int] = ()) -> list[int]:
+    """Targets to try, in order, without a look at their sketches; those that were dealt come first."""
+    few = (one[:TRIED] for one in shortlists(source.person, source.embeddings, rng, dealt))
     return list(islice(chain.from_iterable(few), count))
 
 
@@ -136,7 +139,7 @@ def sketch(source: Source, target: int, turn: int = 0) -> Sketch:
     """A first look at a target of the choice `turn` in the source's pose, expression and age; made once."""
     if (target, turn) not in source.sketches:
         wplus = somebody_else(source, target, turn)
-        change = SHARE * (source.person.traits - pool().traits(target))
+        change = _change(source.person, pool().traits(target))
         wplus = control().moved(wplus, change, FIRST)
         small = generator().render(wplus[None], SKETCH)[0]
         crop = np.asarray(cv2.resize(small, (PREVIEW, PREVIEW), interpolation=cv2.INTER_CUBIC), np.uint8)
@@ -148,7 +151,8 @@ def sketch(source: Source, target: int, turn: int = 0) -> Sketch:
         cost = _cost(source, seen, labels(crop), embeddings(crop, face, list(source.embeddings)))
         cost += max(0.0, light_on(crop, mesh).patchiness - PATCHY) / PATCHY_UNIT
         cost += float(np.abs(shown - source.person.traits)[[YAW, PITCH]].sum()) / DEGREES_UNIT
-        source.sketches[target, turn] = Sketch(wplus, crop, mesh, shown, cost)
+        off = _change(source.person, shown)
+        source.sketches[target, turn] = Sketch(wplus, crop, mesh, off, cost)
     return source.sketches[target, turn]
 
 
@@ -162,10 +166,20 @@ def somebody_else(source: Source, target: int, turn: int) -> Vector:
 def moved_render(source: Source, target: int, turn: int = 0) -> Image:
     """The target in the source's pose, expression, age and surroundings: the sketch corrected by what it was off."""
     first = sketch(source, target, turn)
-    off = SHARE * (source.person.traits - first.traits)
-    wplus = control().moved(first.wplus, CORRECTION * off, SECOND)
+    wplus = control().moved(first.wplus, CORRECTION * first.off, SECOND)
     wplus = harmonised(source.crop, source.mesh, first.crop, first.mesh, wplus)
     return np.asarray(generator().render(wplus[None], source.alignment.size)[0])
+
+
+def _change(person: Person, shown: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What of a face's traits is to change. Of the moods the source's may only grow and the others only fade: to
+    bring each to the source's number, unsure as these are, would tip the one that counts."""
+    change: NDArray[np.float64] = SHARE * (person.traits - shown)
+    moods = change[-len(MOODS) :]
+    for number, mood in enumerate(MOODS):
+        is_it = EXPRESSIONS.index(mood) == person.expression.argmax()
+        moods[number] = max(moods[number], 0.0) if is_it else min(moods[number], 0.0)
+    return change
 
 
 def _cost(source: Source, seen: Attributes, shown: Vector, vectors: dict[str, Vector]) -> float:
@@ -191,7 +205,7 @@ def fitted(source: Source, crop: Image) -> Fitted:
     own = gaze(crop, face)
     wanted = own + np.clip(source.person.looks[[GAZE_X, GAZE_Y]] - own, -MOST_GAZE, MOST_GAZE)
     turned = looking(np.ascontiguousarray(laid[..., :3]), onto, own, wanted)
-    lit = relit(turned, onto, source.crop, source.mesh)
+    lit = with_lips_of(relit(turned, onto, source.crop, source.mesh), onto, source.crop, source.mesh)
     lit = no_sharper(lit, detail(source.crop, middle := _middle(source)), middle)
     person = np.asarray(laid[..., 3] / 255, np.float32)
     old = Pictured(source.crop, source.mesh, person_mask(source.crop))

@@ -203,7 +203,12 @@ def _attrnet() -> AttrNet:
 @once
 def pool() -> Pool:
     """The pool that ships with the package."""
-    with np.load(DATA) as stored:
+    return read_pool(DATA)
+
+
+def read_pool(path: Path) -> Pool:
+    """What `training/pool.py` packed."""
+    with np.load(path) as stored:
         scales, steps = stored["embedding_scale"], stored["embeddings"]
         vectors = {
             name: np.asarray(steps[:, number] * (scales[number] / BYTE), np.float32)
