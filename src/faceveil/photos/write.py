@@ -5,7 +5,7 @@ import io
 import os
 import secrets
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from PIL import Image
@@ -49,12 +49,24 @@ def encode_photo(photo: Photo, format: str | None = None) -> bytes:
     options = {"JPEG": _jpeg_options, "PNG": _png_options, "WEBP": _webp_options, "TIFF": _tiff_options}[
         format
     ](photo)
-    buffer = io.BytesIO()
     try:
-        image.save(buffer, format, **options)
+        return _saved(image, format, options)
     except (OSError, ValueError, RuntimeError) as error:  # such as a side longer than the format can say
         raise PhotoError(f"{photo.path or 'this photo'} cannot be written as {format}: {error}.") from error
-    return buffer.getvalue()
+
+
+def _saved(image: Image.Image, format: str, options: dict[str, Any]) -> bytes:
+    with _file_in_memory(format) as file:
+        image.save(file, format, **options)
+        file.seek(0)
+        return file.read()
+
+
+def _file_in_memory(format: str) -> IO[bytes]:
+    """One that the system knows, where it can: only then does Pillow's JPEG encoder let other threads run."""
+    if format == "JPEG" and hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("faceveil"), "w+b")
+    return io.BytesIO()
 
 
 def format_for(path: Path, photo: Photo) -> str:
