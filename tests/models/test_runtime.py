@@ -11,7 +11,7 @@ import pytest
 from faceveil.errors import UsageError, WeightsError
 from faceveil.models import runtime
 from faceveil.models.cards import Card, all_cards
-from faceveil.models.runtime import Network, load, openvino, read_model
+from faceveil.models.runtime import Network, load, openvino, read_model, threads_wanted
 from faceveil.models.segmenter import person_mask
 
 # Counts every attempt to connect or resolve, from Python, while the engine is imported and used.
@@ -195,3 +195,8 @@ os._exit(any(thread.is_alive() for thread in threads))
 """
     for _ in range(4):
         subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_threads_are_wanted_where_an_engine_works_in_this_process():
+    assert threads_wanted("threads", 16) == 16 and threads_wanted("auto", 2) == 2
+    assert [threads_wanted(*how) for how in (("auto", 16), ("processes", 2), ("serial", 2))] == [0, 0, 0]

@@ -5,7 +5,6 @@ products use one thread each in every engine, so parallelism cannot change a res
 """
 
 import multiprocessing
-import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import (
     FIRST_COMPLETED,
@@ -22,6 +21,7 @@ from itertools import islice
 from typing import Protocol, TypeVar
 
 from faceveil.errors import FaceveilError, UsageError
+from faceveil.models.runtime import allow_threads, threads_wanted, usable_cores
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -46,8 +46,6 @@ def threads(
 
     Nearly all time is spent in decoders and networks, which let other threads run.
     """
-    from faceveil.models.runtime import allow_threads
-
     workers = workers or usable_cores()
     allow_threads(workers)
     pool = ThreadPoolExecutor(workers)
@@ -89,7 +87,6 @@ def _as_ready(
 
 
 ENGINES = {"threads": threads, "processes": processes}
-MOST_THREADS = 4  # beyond, threads would wait for the interpreter; processes start later but do not
 
 
 def engine(name: str, workers: int | None = None) -> Engine:
@@ -97,18 +94,10 @@ def engine(name: str, workers: int | None = None) -> Engine:
     if name == "serial":
         return serial
     if name == "auto":
-        name = "threads" if (workers or usable_cores()) <= MOST_THREADS else "processes"
+        name = "threads" if threads_wanted(name, workers) else "processes"
     if name in ENGINES:
         return partial(ENGINES[name], workers=workers)
     raise UsageError(f"no engine {name!r}; there are auto, serial, threads and processes.")
-
-
-def usable_cores() -> int:
-    """The cores this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on every system
-        return os.cpu_count() or 1
 
 
 def _one_thread() -> AbstractContextManager[object]:
