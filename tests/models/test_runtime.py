@@ -74,6 +74,14 @@ def test_an_output_is_not_overwritten_by_the_next_call():
     assert first.tolist() == [3]
 
 
+@pytest.mark.parametrize("count", [0, 1, 3, 20])
+def test_several_calls_at_once_give_what_each_gives_alone(count):
+    network = load("facemesh.468")
+    pictures = list(np.random.default_rng(0).random((count, 1, 192, 192, 3), np.float32))
+    for one, other in zip(network.each(pictures), map(network, pictures), strict=True):
+        assert all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
 def test_a_wrong_shape_says_what_was_wanted():
     with pytest.raises(UsageError, match=r"'a' must have shape \(-1, 2\), not \(3,\)"):
         double_plus(-1, 2)([np.zeros(3, np.float32), np.zeros((1, 2), np.float32)])

@@ -44,14 +44,15 @@ def threads(
 ) -> Iterator[Result]:
     """In several threads of this process: one start-up, and networks in memory once.
 
-    Nearly all time is spent in decoders and networks, which let other threads run.
+    Nearly all time is spent in decoders and networks, which let other threads run. By default there is one thread
+    more than cores, since now and then one waits for the disk; networks serve as many at a time as there are cores.
     """
-    workers = workers or usable_cores()
-    allow_threads(workers)
-    pool = ThreadPoolExecutor(workers)
+    count = workers or usable_cores() + 1
+    allow_threads(workers or usable_cores())
+    pool = ThreadPoolExecutor(count)
     try:
         with _one_thread():
-            yield from _as_ready(pool, workers, work, items)
+            yield from _as_ready(pool, count, work, items)
     finally:
         pool.shutdown(cancel_futures=True)
 
