@@ -4,6 +4,7 @@ import errno
 import io
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -56,17 +57,18 @@ def encode_photo(photo: Photo, format: str | None = None) -> bytes:
 
 
 def _saved(image: Image.Image, format: str, options: dict[str, Any]) -> bytes:
-    with _file_in_memory(format) as file:
+    """The file's bytes, by way of a descriptor where there is one: only then Pillow lets other threads run."""
+    if format == "JPEG" and hasattr(os, "memfd_create"):
+        with suppress(OSError):  # such as a limit to the size of files, which memory does not have
+            return _by_way_of(os.fdopen(os.memfd_create("faceveil"), "w+b"), image, format, options)
+    return _by_way_of(io.BytesIO(), image, format, options)
+
+
+def _by_way_of(file: IO[bytes], image: Image.Image, format: str, options: dict[str, Any]) -> bytes:
+    with file:
         image.save(file, format, **options)
         file.seek(0)
         return file.read()
-
-
-def _file_in_memory(format: str) -> IO[bytes]:
-    """One that the system knows, where it can: only then does Pillow's JPEG encoder let other threads run."""
-    if format == "JPEG" and hasattr(os, "memfd_create"):
-        return os.fdopen(os.memfd_create("faceveil"), "w+b")
-    return io.BytesIO()
 
 
 def format_for(path: Path, photo: Photo) -> str:
