@@ -87,7 +87,8 @@ def anonymize(
         str, typer.Option(help="auto, threads, processes or serial: the same bytes from each.")
     ] = "auto",
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Photos at a time; the number of cores by default.")
+        int | None,
+        typer.Option(min=1, help="Photos at a time; by default as many as cores, in threads one more."),
     ] = None,
     max_megapixels: Annotated[int, typer.Option(min=1, help="Refuse larger photos.")] = 200,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was cut off.")] = False,
