@@ -2,7 +2,7 @@
 cost more than what is done with them.
 
 Measured on one core: a step of gradient descent at 128 px takes 0.38 s instead of 0.52 s, at 256 px in batches 0.7 s
-instead of 1.8 s; photos of one megapixel are blurred in 4 % less.
+instead of 1.8 s; blurring 100 photos takes 0.1 s less of the system's time.
 """
 
 import ctypes
