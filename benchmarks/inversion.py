@@ -25,8 +25,8 @@ from faceveil.faces.attributes import attributes
 from faceveil.models.encoder import Encoder
 from faceveil.models.generator import Generator
 from faceveil.models.lpips import lpips
+from faceveil.models.memory import keep_freed_memory
 from faceveil.models.segmenter import person_mask
-from faceveil.models.torch.memory import keep_freed_memory
 from faceveil.models.torch.projector import MIKU, project
 from faceveil.photos import read_photo
 

@@ -32,7 +32,7 @@ def main() -> None:
 
 def refined(faces: FaceSet, steps: int, cache: Path) -> None:
     """Let the set know the refined codes of its faces; those that no file has are found now."""
-    from faceveil.models.torch.memory import keep_freed_memory
+    from faceveil.models.memory import keep_freed_memory
 
     keep_freed_memory()
     folder = cache / f"refined-{steps}-{sha256(WEIGHTS.read_bytes()).hexdigest()[:12]}"

@@ -19,9 +19,9 @@ import torch
 from torch import Tensor
 
 from faceveil.models.encoder import Encoder
+from faceveil.models.memory import keep_freed_memory
 from faceveil.models.mobilestylegan import SLOTS
 from faceveil.models.torch.lpips import Lpips
-from faceveil.models.torch.memory import keep_freed_memory
 from faceveil.models.torch.projector import FREE, QUARTERS, REFINE, View, draw, enlarged, who
 from faceveil.models.wspace import DATA, w_space
 from faceveil.photos import read_photo

@@ -17,8 +17,8 @@ from torch import Tensor
 
 from faceveil.models import layers
 from faceveil.models.layers import in_bytes
+from faceveil.models.memory import keep_freed_memory
 from faceveil.models.torch.encoder import Encoder
-from faceveil.models.torch.memory import keep_freed_memory
 from faceveil.models.torch.mobilenet import face_recognizer
 from training.data import Batch, GeneratedFaces, RealFaces
 from training.grow import grown

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from faceveil.errors import UsageError
-from faceveil.faces import DETECTORS, blazeface, find_faces
+from faceveil.faces import DETECTORS, blazeface, detect, find_faces
 from faceveil.faces.boxes import best_of_each, iou
 from faceveil.faces.views import Sizes, close_up
 from faceveil.photos import read_photo
@@ -171,3 +171,32 @@ def test_close_ups_from_halves_show_the_same_place(portrait, scale, degrees):
     )
     assert np.allclose(direct.to_view, shared.to_view)
     assert np.abs(direct.pixels.astype(float) - shared.pixels).mean() < 4
+
+
+@pytest.fixture
+def loaded(monkeypatch):
+    """What detectors were asked to load, as if nothing had been before."""
+    asked = []
+    monkeypatch.setattr(detect, "_begun", set())
+    monkeypatch.setattr(detect, "_load", lambda name, mesh, nothing: asked.append((name, nothing.shape[:2])))
+    return asked
+
+
+def test_each_detector_is_loaded_once_and_for_the_shape_of_the_photo(loaded):
+    photo = np.zeros((400, 600, 3), np.uint8)
+    begun = detect.prepare_ahead("yunet", mesh=False)
+    begun += detect.prepare(photo, "yunet", "blazeface", mesh=False)
+    begun += detect.prepare(photo, "yunet", "blazeface", mesh=False)
+    for thread in begun:
+        thread.join()
+    assert sorted(loaded) == [("blazeface", (22, 32)), ("yunet", (32, 32))]
+
+
+@pytest.mark.parametrize("detector", ["blazeface", "haar", "none"])
+def test_what_depends_on_the_photo_is_not_loaded_ahead(loaded, detector):
+    assert detect.prepare_ahead(detector) == []
+
+
+def test_nothing_is_fetched_ahead(loaded, monkeypatch, tmp_path):
+    monkeypatch.setenv("FACEVEIL_HOME", str(tmp_path))
+    assert detect.prepare_ahead("yunet") == [] and not any(tmp_path.iterdir())

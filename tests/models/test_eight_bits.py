@@ -9,9 +9,11 @@ import pytest
 
 from faceveil.faces import yunet
 from faceveil.faces.boxes import iou
+from faceveil.models import eight_bits
 from faceveil.models.eight_bits import LARGEST, _weight_limit, in_eight_bits, read_ranges
 from faceveil.models.runtime import read_model
 from faceveil.models.yunet import CARD
+from faceveil.models.yunet import yunet as make_yunet
 
 SCORES = """
 import sys, numpy as np
@@ -26,6 +28,14 @@ def test_the_same_faces_are_found_as_with_proposals_in_full_precision(wall):
     found, expected = (np.array([f.box_xyxy for f in find(wall)]) for find in (yunet.find_boxes, yunet.find))
     assert len(found) == len(expected)
     assert iou(found, expected).max(axis=1).min() > 0.9
+
+
+def test_where_a_pool_is_rounded_changes_no_number(wall, monkeypatch):
+    picture = np.ascontiguousarray(wall[:320, :512])[None]
+    behind = make_yunet(("cls", "obj", "bbox"), eight_bits=True)(picture)
+    monkeypatch.setattr(eight_bits, "REGISTER", 0)
+    before = make_yunet(("cls", "obj", "bbox"), eight_bits=True)(picture)
+    assert all(np.array_equal(one, other) for one, other in zip(behind, before, strict=True))
 
 
 def scores_and_boxes(levels):

@@ -11,7 +11,7 @@ import pytest
 from faceveil.errors import UsageError, WeightsError
 from faceveil.models import runtime
 from faceveil.models.cards import Card, all_cards
-from faceveil.models.runtime import Network, load, openvino, read_model
+from faceveil.models.runtime import Network, load, openvino, read_model, threads_wanted
 from faceveil.models.segmenter import person_mask
 
 # Counts every attempt to connect or resolve, from Python, while the engine is imported and used.
@@ -72,6 +72,14 @@ def test_an_output_is_not_overwritten_by_the_next_call():
     first = network([np.ones(1, np.float32), np.ones(1, np.float32)])[0]
     network([np.zeros(1, np.float32), np.zeros(1, np.float32)])
     assert first.tolist() == [3]
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 20])
+def test_several_calls_at_once_give_what_each_gives_alone(count):
+    network = load("facemesh.468")
+    pictures = list(np.random.default_rng(0).random((count, 1, 192, 192, 3), np.float32))
+    for one, other in zip(network.each(pictures), map(network, pictures), strict=True):
+        assert all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
 
 def test_a_wrong_shape_says_what_was_wanted():
@@ -195,3 +203,8 @@ os._exit(any(thread.is_alive() for thread in threads))
 """
     for _ in range(4):
         subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_threads_are_wanted_where_an_engine_works_in_this_process():
+    assert threads_wanted("threads", 16) == 16 and threads_wanted("auto", 2) == 2
+    assert [threads_wanted(*how) for how in (("auto", 16), ("processes", 2), ("serial", 2))] == [0, 0, 0]

@@ -118,6 +118,13 @@ def test_writing_twice_gives_the_same_bytes(files, case):
     assert encode_photo(photo) == encode_photo(photo)
 
 
+def test_a_jpeg_is_the_same_where_the_system_has_no_files_in_memory(files, monkeypatch):
+    photo = decode_photo(files.encode(files.scene(), "JPEG", quality=85))
+    data = encode_photo(photo)
+    monkeypatch.delattr("os.memfd_create", raising=False)
+    assert encode_photo(photo) == data
+
+
 @pytest.mark.parametrize("suffix", [".jpg", ".png", ".webp", ".tiff", ".bmp"])
 def test_the_suffix_decides_the_format(files, tmp_path, suffix):
     photo = decode_photo(files.encode(files.scene(), "PNG"))

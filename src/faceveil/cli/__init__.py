@@ -4,6 +4,7 @@ Command modules import only typer at the top, so that `faceveil --help` stays fa
 inside the command.
 """
 
+import gc
 import sys
 from typing import Annotated
 
@@ -26,6 +27,8 @@ from faceveil.cli import (
     tune,
     verify,
 )
+
+IMPORTING = 50_000  # objects: imports make a great many, and none of them is garbage
 
 app = typer.Typer(
     name="faceveil",
@@ -73,6 +76,7 @@ def main() -> None:
     """Run the program; a FaceveilError becomes one line on stderr and its exit code."""
     from faceveil.errors import FaceveilError
 
+    gc.set_threshold(IMPORTING)
     try:
         app()
     except FaceveilError as error:

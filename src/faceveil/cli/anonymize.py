@@ -1,5 +1,6 @@
 """faceveil anonymize: photos in, protected photos out."""
 
+import gc
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -7,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from faceveil.methods import Method
     from faceveil.pipeline import Plan, Settings, Summary
 
+SEARCH_AFTER = gc.get_threshold()  # Python's own rhythm, before the start of the program changes it
 K_METHOD = "anonfaces"  # what -k alone chooses
 
 
@@ -84,7 +87,8 @@ def anonymize(
         str, typer.Option(help="auto, threads, processes or serial: the same bytes from each.")
     ] = "auto",
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Photos at a time; the number of cores by default.")
+        int | None,
+        typer.Option(min=1, help="Photos at a time; by default as many as cores, in threads one more."),
     ] = None,
     max_megapixels: Annotated[int, typer.Option(min=1, help="Refuse larger photos.")] = 200,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was cut off.")] = False,
@@ -95,20 +99,24 @@ def anonymize(
     as_json: Annotated[bool, typer.Option("--json", help="Print a machine-readable summary.")] = False,
 ) -> None:
     """Replace every face in photos. Exit code 0: all protected; 1: failure; 2: usage; 3: some quarantined."""
-    from faceveil.cli.summary import print_plan, print_summary
-    from faceveil.cli.torch_memory import ready_to_refine
     from faceveil.methods import DEFAULT
     from faceveil.methods import method as make_method
+
+    chosen = make_method(
+        method or (DEFAULT if k is None else K_METHOD),
+        k=k, keep=keep, gallery=gallery, grouper=grouper, recognizer=recognizer, looks=looks, refine=refine,
+        group_map=group_map, synthesis_map=synthesis_map, attributes=_names(attributes), strength=strength,
+        shape=shape, privacy=privacy, fallback=fallback, layers=layers, channels=channels, region=region,
+        consistent=consistent or None,
+    )  # fmt: skip
+    if not dry_run:
+        _load_ahead(chosen, detector, engine, workers)
+    from faceveil.cli.summary import print_plan, print_summary
+    from faceveil.cli.torch_memory import ready_to_refine
     from faceveil.pipeline import Settings, make_plan
 
     settings = Settings(
-        method=make_method(
-            method or (DEFAULT if k is None else K_METHOD),
-            k=k, keep=keep, gallery=gallery, grouper=grouper, recognizer=recognizer, looks=looks, refine=refine,
-            group_map=group_map, synthesis_map=synthesis_map, attributes=_names(attributes), strength=strength,
-            shape=shape, privacy=privacy, fallback=fallback, layers=layers, channels=channels, region=region,
-            consistent=consistent or None,
-        ),
+        method=chosen,
         detector=detector,
         thorough=thorough,
         keep=tuple(keep_metadata or ()),
@@ -117,7 +125,7 @@ def anonymize(
         release=release,
         subjects=subjects,
         leftover=leftover,
-    )  # fmt: skip
+    )
     plan = make_plan(photos, output)
     if dry_run:
         print_plan(plan, settings, as_json)
@@ -132,6 +140,18 @@ def _names(text: str | None) -> tuple[str, ...] | None:
     return None if text is None else tuple(name.strip() for name in text.split(","))
 
 
+def _load_ahead(method: "Method", detector: str, engine: str, workers: int | None) -> None:
+    """Networks prepare themselves while the rest is imported, where threads of this program will use them."""
+    from faceveil.faces.detect import prepare_ahead
+    from faceveil.models.memory import keep_freed_blocks
+    from faceveil.models.runtime import allow_threads, threads_wanted
+
+    keep_freed_blocks()
+    if count := threads_wanted(engine, workers):
+        allow_threads(count)
+        prepare_ahead(detector, mesh=getattr(method, "needs_mesh", True))
+
+
 def _run(
     plan: "Plan", settings: "Settings", engine: str, workers: int | None, resume: bool, overwrite: bool
 ) -> "Summary":
@@ -140,6 +160,8 @@ def _run(
     from faceveil.pipeline import run
     from faceveil.pipeline.engines import engine as make_engine
 
+    gc.freeze()  # what was imported stays: it need not be searched for garbage again and again
+    gc.set_threshold(*SEARCH_AFTER)
     for card in settings.cards:  # before the workers start, so that each file is fetched once
         weights(card)
     chosen = make_engine(engine, workers)

@@ -4,6 +4,7 @@
 def ready_to_refine(steps: int | None) -> None:
     """Say how to install torch where it is wanted and missing, and keep what it frees."""
     if steps:
-        from faceveil.models.torch.memory import keep_freed_memory
+        import faceveil.models.torch  # noqa: F401  (the one that says how)
+        from faceveil.models.memory import keep_freed_memory
 
         keep_freed_memory()

@@ -23,7 +23,8 @@ def verify(
 
     from faceveil.cli.render import print_json
     from faceveil.models import weights
-    from faceveil.pipeline.engines import engine, usable_cores
+    from faceveil.models.runtime import usable_cores
+    from faceveil.pipeline.engines import engine
     from faceveil.privacy.verify import verify as check
 
     for card in ("yunet.2023mar", "blazeface.back", "facemesh.468"):

@@ -1,15 +1,17 @@
 """Detectors by name. Each is a function: picture and thoroughness in, faces out, best first."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from threading import Thread
 
 import numpy as np
 
-from faceveil.errors import UsageError
+from faceveil.errors import UsageError, WeightsError
 from faceveil.faces import blazeface, haar, yunet
 from faceveil.faces.boxes import shown_by
 from faceveil.faces.face import Face, Floats, Image
 from faceveil.faces.mesh import with_mesh
+from faceveil.models.store import Store
 
 Detector = Callable[[Image, bool], list[Face]]
 
@@ -18,17 +20,33 @@ DETECTORS: dict[str, Detector] = {"yunet": yunet.find, "blazeface": blazeface.fi
 FOR_BOXES: dict[str, Detector] = {"yunet": yunet.find_boxes, "blazeface": blazeface.find_boxes}
 CONFIRM = {"blazeface": blazeface.confirmed}  # the second opinion that a detector's faces need
 CARDS = {"yunet": "yunet.2023mar", "blazeface": "blazeface.back", "haar": None}  # the weights each needs
-_begun: set[tuple[tuple[str, ...], bool]] = set()
+ANY_SHAPE = ("yunet",)  # what these load does not depend on a picture's shape
+_begun: set[tuple[str, bool]] = set()
 
 
-def prepare(image: Image, *detectors: str, mesh: bool = True) -> None:
+def prepare(image: Image, *detectors: str, mesh: bool = True) -> list[Thread]:
     """Begin to load what these detectors need for such pictures, side by side; once in a process."""
-    if (detectors, mesh) not in _begun:
-        _begun.add((detectors, mesh))
-        height, width = (-(-side * 32 // max(image.shape)) for side in image.shape[:2])
-        nothing = np.zeros((height, width, 3), np.uint8)  # of the same shape: what is loaded may depend on it
-        for name in detectors:
-            Thread(target=_finder(name, mesh), args=(nothing, False)).start()
+    height, width = (-(-side * 32 // max(image.shape)) for side in image.shape[:2])
+    nothing = np.zeros((height, width, 3), np.uint8)  # of the same shape: what is loaded may depend on it
+    fresh = [name for name in detectors if (name, mesh) not in _begun]
+    _begun.update((name, mesh) for name in fresh)
+    loading = [Thread(target=_load, args=(name, mesh, nothing)) for name in fresh]
+    for thread in loading:
+        thread.start()
+    return loading
+
+
+def prepare_ahead(detector: str, *, mesh: bool = True) -> list[Thread]:
+    """The same before there is a picture, where none is needed and nothing has to be fetched."""
+    card = CARDS.get(detector)
+    if detector not in ANY_SHAPE or card is None or not Store().has(card):
+        return []
+    return prepare(np.zeros((32, 32, 3), np.uint8), detector, mesh=mesh)
+
+
+def _load(detector: str, mesh: bool, nothing: Image) -> None:
+    with suppress(WeightsError):  # whoever needs them will say so
+        _finder(detector, mesh)(nothing, False)
 
 
 def _finder(detector: str, mesh: bool) -> Detector:

@@ -120,7 +120,7 @@ def _faces_in_looks(views: Sequence[View]) -> dict[int, Face]:
     """In each view the best of what stands where the proposal was, about as large, in the photo's coordinates."""
     if not views:
         return {}
-    answers = [_looker()(view.pixels[None]) for view in views]
+    answers = _looker().each([view.pixels[None] for view in views])
     cells = _cells([np.concatenate(level) for level in zip(*answers, strict=True)], HINT)
     boxes = cells.boxes
     centres, sizes = (boxes[:, :2] + boxes[:, 2:]) / 2, boxes[:, 2:] - boxes[:, :2]

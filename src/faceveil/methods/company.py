@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from faceveil.models.recognizers import recognizer
-
 Floats = NDArray[np.float32]
 Embeddings = Mapping[str, Floats]  # recogniser → embedding of one face
 BY_CHANCE = 0.05  # how often, at most, a stranger may come too near to somebody of the set
@@ -60,6 +58,8 @@ def too_near(name: str, embedding: Floats, others: Floats, people: int) -> NDArr
     A stranger is near to one of n people n times as often as to one, so the false-match rate that counts falls
     with n: most new faces of nobody shall come through. (Like people are near more often than the rate says.)
     """
+    from faceveil.models.recognizers import recognizer  # most methods never ask
+
     judge = recognizer(name)
     rates = sorted(judge.operating.at_rate, reverse=True)
     rate = next((rate for rate in rates if rate * people <= BY_CHANCE), rates[-1])

@@ -23,6 +23,7 @@ Range = tuple[float, float]
 FOLDER = Path(__file__).with_name("data")
 LARGEST = 127  # of a weight in eight bits
 LARGEST_PAIR = (2**15 - 1) / 255  # two neighbours' weights, times the largest input, must fit in 16 bits
+REGISTER = 32  # bytes: pools of fewer channels than that are slower in eight bits than in full precision
 
 
 def read_ranges(card: str) -> dict[str, Range]:
@@ -58,6 +59,7 @@ def _is_rounded(node: Any) -> bool:
 
 
 def _round_activation(port: Any, low: float, high: float) -> None:
+    port = _behind_narrow_pool(port)
     readers = list(port.get_target_inputs())
     if low < 0:  # symmetric, with 128 steps below zero and 127 above
         high = max(high, -low)
@@ -65,6 +67,14 @@ def _round_activation(port: Any, low: float, high: float) -> None:
     rounded = _rounded(port, np.float32(low), np.float32(high), 256)
     for reader in readers:
         reader.replace_source_output(rounded.output(0))
+
+
+def _behind_narrow_pool(port: Any) -> Any:
+    """Where to round: a pool gives the same numbers before and behind, since the largest stays the largest."""
+    readers = [reader.get_node() for reader in port.get_target_inputs()]
+    if [reader.get_type_name() for reader in readers] != ["MaxPool"]:
+        return port
+    return readers[0].output(0) if port.get_partial_shape()[1].get_length() < REGISTER else port
 
 
 def _round_weights(convolution: Any) -> None:

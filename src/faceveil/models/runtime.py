@@ -7,6 +7,7 @@ f32 is exact and the default. bf16 is a hint that only CPUs with bf16 units (AVX
 compute in f32 all the same (measured: the same bits on an AVX2 CPU), so nothing here asks for it.
 """
 
+import os
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -28,6 +29,8 @@ Shape = Sequence[int] | Mapping[str, Sequence[int]]  # -1 is a free dimension
 Precision = Literal["f32", "bf16"]
 Built = TypeVar("Built")
 
+MOST_THREADS = 4  # beyond, threads would wait for the interpreter; processes start later but do not
+AT_ONCE = 8  # calls that wait for the engine together
 CONVERTER = "openvino.tools.ovc"
 _first_use = threading.Lock()
 _streams = 1
@@ -42,6 +45,20 @@ def allow_threads(count: int) -> None:
 def allowed_threads() -> int:
     """How many threads networks that are loaded now will serve at a time."""
     return _streams
+
+
+def usable_cores() -> int:
+    """The cores this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1
+
+
+def threads_wanted(engine: str, workers: int | None) -> int:
+    """How many threads of this process an engine of that name will work in; 0 if it works elsewhere or in one."""
+    count = workers or usable_cores()
+    return count if engine == "threads" or (engine == "auto" and count <= MOST_THREADS) else 0
 
 
 def once(build: Callable[..., Built]) -> Callable[..., Built]:
@@ -101,6 +118,20 @@ class Network:
             self._local.request = self._compiled.create_infer_request()
         self._local.request.infer(self._named(inputs), share_inputs=True)
         return [np.array(tensor.data) for tensor in self._local.request.output_tensors]
+
+    def each(self, inputs: Sequence[Inputs]) -> list[list[Array]]:
+        """What calls one after the other would give: the engine need not wait for this thread between them."""
+        waiting = self._local.__dict__.setdefault("requests", [])
+        answers: list[list[Array]] = []
+        for first in range(0, len(inputs), AT_ONCE):
+            part = inputs[first : first + AT_ONCE]
+            waiting += [self._compiled.create_infer_request() for _ in part[len(waiting) :]]
+            for request, given in zip(waiting, part, strict=False):
+                request.start_async(self._named(given), share_inputs=True)
+            for request, _ in zip(waiting, part, strict=False):
+                request.wait()
+                answers.append([np.array(tensor.data) for tensor in request.output_tensors])
+        return answers
 
     def _named(self, inputs: Inputs) -> dict[str, Array]:
         if isinstance(inputs, np.ndarray):

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faceveil.models.eight_bits import constant, in_eight_bits, read_ranges
-from faceveil.models.runtime import Network, openvino, read_model
+from faceveil.models.runtime import Network, once, openvino, read_model
 
 CARD = "yunet.2023mar"
 STRIDES = (8, 16, 32)  # px between the cells of the network's three levels
@@ -25,12 +25,9 @@ Layer = tuple[NDArray[np.float32], NDArray[np.float32]]  # weights and bias
 def yunet(heads: Sequence[str], *, side: int = -1, eight_bits: bool = False) -> Network:
     """The network with these heads, for pictures of one side, or of any whose sides are multiples of 32."""
     ov = openvino()
-    from openvino.passes import ConstantFolding, Manager
     from openvino.preprocess import PrePostProcessor
 
-    model, simpler = read_model(CARD), Manager()
-    simpler.register_pass(ConstantFolding())
-    simpler.run_passes(model)
+    model = _graph().clone()
     model = ov.Model([_level(model, heads, stride) for stride in STRIDES], model.get_parameters())
     if eight_bits:
         model = in_eight_bits(model, read_ranges(CARD))
@@ -40,6 +37,17 @@ def yunet(heads: Sequence[str], *, side: int = -1, eight_bits: bool = False) -> 
     steps.input().model().set_layout(ov.Layout("NCHW"))
     steps.input().preprocess().convert_element_type(ov.Type.f32).reverse_channels()
     return Network(steps.build())
+
+
+@once
+def _graph() -> Any:
+    """As distributed but for arithmetic on constants; read once for all networks that are made of it."""
+    from openvino.passes import ConstantFolding, Manager
+
+    model, simpler = read_model(CARD), Manager()
+    simpler.register_pass(ConstantFolding())
+    simpler.run_passes(model)
+    return model
 
 
 def _level(model: Any, heads: Sequence[str], stride: int) -> Any:

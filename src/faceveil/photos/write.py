@@ -4,8 +4,9 @@ import errno
 import io
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from PIL import Image
@@ -49,12 +50,25 @@ def encode_photo(photo: Photo, format: str | None = None) -> bytes:
     options = {"JPEG": _jpeg_options, "PNG": _png_options, "WEBP": _webp_options, "TIFF": _tiff_options}[
         format
     ](photo)
-    buffer = io.BytesIO()
     try:
-        image.save(buffer, format, **options)
+        return _saved(image, format, options)
     except (OSError, ValueError, RuntimeError) as error:  # such as a side longer than the format can say
         raise PhotoError(f"{photo.path or 'this photo'} cannot be written as {format}: {error}.") from error
-    return buffer.getvalue()
+
+
+def _saved(image: Image.Image, format: str, options: dict[str, Any]) -> bytes:
+    """The file's bytes, by way of a descriptor where there is one: only then Pillow lets other threads run."""
+    if format == "JPEG" and hasattr(os, "memfd_create"):
+        with suppress(OSError):  # such as a limit to the size of files, which memory does not have
+            return _by_way_of(os.fdopen(os.memfd_create("faceveil"), "w+b"), image, format, options)
+    return _by_way_of(io.BytesIO(), image, format, options)
+
+
+def _by_way_of(file: IO[bytes], image: Image.Image, format: str, options: dict[str, Any]) -> bytes:
+    with file:
+        image.save(file, format, **options)
+        file.seek(0)
+        return file.read()
 
 
 def format_for(path: Path, photo: Photo) -> str:

@@ -5,7 +5,6 @@ products use one thread each in every engine, so parallelism cannot change a res
 """
 
 import multiprocessing
-import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import (
     FIRST_COMPLETED,
@@ -22,6 +21,7 @@ from itertools import islice
 from typing import Protocol, TypeVar
 
 from faceveil.errors import FaceveilError, UsageError
+from faceveil.models.runtime import allow_threads, threads_wanted, usable_cores
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -44,16 +44,15 @@ def threads(
 ) -> Iterator[Result]:
     """In several threads of this process: one start-up, and networks in memory once.
 
-    Nearly all time is spent in decoders and networks, which let other threads run.
+    Nearly all time is spent in decoders and networks, which let other threads run. By default there is one thread
+    more than cores, since now and then one waits for the disk; networks serve as many at a time as there are cores.
     """
-    from faceveil.models.runtime import allow_threads
-
-    workers = workers or usable_cores()
-    allow_threads(workers)
-    pool = ThreadPoolExecutor(workers)
+    count = workers or usable_cores() + 1
+    allow_threads(workers or usable_cores())
+    pool = ThreadPoolExecutor(count)
     try:
         with _one_thread():
-            yield from _as_ready(pool, workers, work, items)
+            yield from _as_ready(pool, count, work, items)
     finally:
         pool.shutdown(cancel_futures=True)
 
@@ -89,7 +88,6 @@ def _as_ready(
 
 
 ENGINES = {"threads": threads, "processes": processes}
-MOST_THREADS = 4  # beyond, threads would wait for the interpreter; processes start later but do not
 
 
 def engine(name: str, workers: int | None = None) -> Engine:
@@ -97,18 +95,10 @@ def engine(name: str, workers: int | None = None) -> Engine:
     if name == "serial":
         return serial
     if name == "auto":
-        name = "threads" if (workers or usable_cores()) <= MOST_THREADS else "processes"
+        name = "threads" if threads_wanted(name, workers) else "processes"
     if name in ENGINES:
         return partial(ENGINES[name], workers=workers)
     raise UsageError(f"no engine {name!r}; there are auto, serial, threads and processes.")
-
-
-def usable_cores() -> int:
-    """The cores this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on every system
-        return os.cpu_count() or 1
 
 
 def _one_thread() -> AbstractContextManager[object]:
