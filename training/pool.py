@@ -76,16 +76,12 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="Go on from the pool that ships.")
     options = parser.parse_args()
     options.run.mkdir(parents=True, exist_ok=True)
-    if options.again:
-        begun = shipped(options.run)
-        codes, rounds, first = more_along(begun.codes, DRAWS), AGAIN, 0
+    begun = shipped(options.run) if options.again else None
+    if begun is None:
+        people = codes_of_people(options.pairs, options.run / "people.npy")
+        codes, rounds, first = draws(people, DRAWS, SEED), ROUNDS, PLAIN
     else:
-        begun = None
-        codes, rounds, first = (
-            draws(codes_of_people(options.pairs, options.run / "people.npy"), DRAWS, SEED),
-            ROUNDS,
-            PLAIN,
-        )
+        codes, rounds, first = more_along(begun.codes, DRAWS), AGAIN, 0
     done = sorted(options.run.glob("round-*.npy"))
     rows = np.concatenate([np.arange(first), *(np.load(path) for path in done)]).astype(np.intp)
     faces = known(codes, rows, options.run / "faces.npz", begun)
@@ -129,9 +125,7 @@ def expressions(codes: targets.Codes, path: Path) -> np.ndarray:
     generator = Generator()
     read = list(np.load(path)) if path.exists() else []
     for number in range(len(read), len(codes.coordinates)):
-        small = np.asarray(
-            generator.render(codes[number][None], SKETCH)[0]
-        )  # as the program looks at targets
+        small = generator.render(codes[number][None], SKETCH)[0]  # as the program looks at targets
         picture = np.asarray(cv2.resize(small, (PREVIEW, PREVIEW), interpolation=cv2.INTER_CUBIC), np.uint8)
         read.append(attributes(picture, face_in_crop(picture)).expression)
         if number % CHUNK == CHUNK - 1 or number == len(codes.coordinates) - 1:

@@ -1,23 +1,27 @@
-"""Contact sheets of every method on generated people: python docs/gallery/make.py [method …]
+"""Contact sheets of every method on generated people: python docs/gallery/make.py [method … | wall]
 
 Above the originals, who do not exist; below what the method makes of them. Set methods work in groups of four, and
-their last row is what a release of photos shows: the group's face in each member's own photo.
+their last row is what a release of photos shows: the group's face in each member's own photo. `wall` is the README's
+picture: a whole photo before and after a run.
 """
 
 import sys
+import tempfile
 from pathlib import Path
 
 import cv2
 import numpy as np
 
+from faceveil import Settings, anonymize
 from faceveil.faces import align_ffhq, find_faces
 from faceveil.faces.crops import face_set
 from faceveil.faces.replace import replace_face
 from faceveil.methods import METHODS, FaceMethod, Method, SetMethod, method
 from faceveil.models.generator import Generator
-from faceveil.photos import Photo, write_photo
+from faceveil.photos import Photo, read_photo, write_photo
 
 HERE = Path(__file__).parent
+WALL = HERE.parents[1] / "examples" / "photos" / "wall.jpg"
 PEOPLE, K, SIDE = 12, 4, 144
 Images = np.ndarray
 
@@ -60,9 +64,22 @@ def sheet(rows: list[Images]) -> Images:
     return np.concatenate(list(map(row, rows)))
 
 
+def wall() -> Images:
+    """The photo of seventeen faces and what the default makes of it, side by side."""
+    with tempfile.TemporaryDirectory() as folder:
+        after = Path(folder) / WALL.name
+        anonymize(WALL, after, settings=Settings(seed=1))
+        both = [read_photo(path).pixels for path in (WALL, after)]
+    halves = [cv2.resize(image, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA) for image in both]
+    return np.ascontiguousarray(np.concatenate(halves, axis=1)[:500])
+
+
 def main(names: list[str]) -> None:
+    names = names or [*METHODS, "wall"]
+    if "wall" in names:
+        write_photo(Photo(wall(), format="JPEG"), HERE.parent / "images" / "wall.jpg", overwrite=True)
     originals = people()
-    for name in names or METHODS:
+    for name in (name for name in names if name != "wall"):
         chosen = method(name, **({"k": K} if "k" in METHODS[name].options else {}))
         picture = Photo(sheet(made_by(chosen, originals)), format="JPEG")
         write_photo(picture, HERE / f"{name}.jpg", overwrite=True)
