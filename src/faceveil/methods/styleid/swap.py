@@ -62,6 +62,7 @@ SECOND = np.array([1.0] * 8 + [0.6] + [1.0] * len(MOODS))
 # PATCHY, degrees; and what another class costs.
 WANTED, MARGIN_UNIT, YEARS_UNIT, PATCHY_UNIT, DEGREES_UNIT = 1.4, 0.1, 3.0, 0.04, 5.0
 OTHER_EXPRESSION, OTHER_ORIGIN, OTHER_GENDER, OTHER_WORN = 8.0, 8.0, 8.0, 3.0
+RIVAL = np.log(2.0)  # a mood that shows half as much as the source's
 LARGEST = 1024
 MOST_GAZE = 0.2  # eye widths by which irises are moved at most
 CARDS = (
@@ -172,13 +173,15 @@ def moved_render(source: Source, target: int, turn: int = 0) -> Image:
 
 
 def _change(person: Person, shown: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What of a face's traits is to change. Of the moods the source's may only grow and the others only fade: to
-    bring each to the source's number, unsure as these are, would tip the one that counts."""
+    """What of a face's traits is to change. Of the moods the source's may only grow, and only those that rival it
+    fade: to bring each to the source's number, unsure as these are, would tip the one that counts."""
     change: NDArray[np.float64] = SHARE * (person.traits - shown)
-    moods = change[-len(MOODS) :]
-    for number, mood in enumerate(MOODS):
-        is_it = EXPRESSIONS.index(mood) == person.expression.argmax()
-        moods[number] = max(moods[number], 0.0) if is_it else min(moods[number], 0.0)
+    felt, seen = change[-len(MOODS) :], shown[-len(MOODS) :]
+    own = np.array([EXPRESSIONS.index(mood) == person.expression.argmax() for mood in MOODS])
+    rival = ~own & (seen > seen[own].sum() - RIVAL)
+    felt[own] = np.maximum(felt[own], 0.0)
+    felt[rival] = np.minimum(felt[rival], 0.0)
+    felt[~own & ~rival] = 0.0
     return change
 
 
