@@ -119,10 +119,21 @@ def _chip(image: Image, face: Face, size: int) -> Image:
 
 
 def _expression(image: Image, face: Face) -> NDArray[np.float32]:
-    """The mean over two margins, each also mirrored: one crop alone is read otherwise after the slightest change."""
+    """By the detector's box, as others read it, and by the points with two margins, each also mirrored: half and
+    half, for one crop alone is read otherwise after the slightest change."""
     views = [_square(image, face, margin) for margin in MARGINS]
     views += [np.ascontiguousarray(view[:, ::-1]) for view in views]
-    return np.asarray(np.mean([expression(view) for view in views], axis=0), np.float32)
+    placed = np.mean([expression(view) for view in views], axis=0)
+    return np.asarray((expression(_box(image, face)) + placed) / 2, np.float32)
+
+
+def _box(image: Image, face: Face) -> Image:
+    """An upright square around the box with little margin, in grey."""
+    zoom = EXPRESSION_SIZE / (1.1 * max(face.size_wh))
+    to_crop = np.array([[zoom, 0, 0], [0, zoom, 0]])
+    to_crop[:, 2] = EXPRESSION_SIZE / 2 - face.centre * zoom
+    crop = Alignment(to_crop, EXPRESSION_SIZE).crop(image)
+    return np.asarray(cv2.cvtColor(crop, cv2.COLOR_RGB2GRAY), np.uint8)
 
 
 def _square(image: Image, face: Face, margin: float) -> Image:

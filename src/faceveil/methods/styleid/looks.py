@@ -1,10 +1,13 @@
 """Looks: what of a face is kept when its identity goes: pose, mouth, eyes and gaze, measured on the mesh."""
 
+from dataclasses import replace
+
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from faceveil.faces import Face, pose, with_mesh
+from faceveil.faces.attributes import face_at
 from faceveil.faces.face import Image
 from faceveil.faces.gaze import gaze
 from faceveil.models.attributes import EXPRESSIONS
@@ -52,13 +55,14 @@ CHEEKS = [50, 280, 101, 330, 205, 425, 36, 266, 117, 346]
 
 # The five points of a face in FFHQ's crop, as parts of its side (means over generated faces).
 FFHQ_POINTS = np.array([[0.377, 0.474], [0.623, 0.474], [0.5, 0.632], [0.385, 0.722], [0.615, 0.722]])
-FFHQ_BOX = np.array([0.24, 0.28, 0.76, 0.84])
+FFHQ_BOX = np.array([0.24, 0.28, 0.76, 0.84])  # where the mesh network looks
 
 
 def face_in_crop(crop: Image) -> Face:
     """The face of an aligned crop with its mesh; no detector is needed, for its place is known."""
     side = crop.shape[0]
-    return with_mesh(crop, [Face(FFHQ_BOX * side, FFHQ_POINTS * side, 1.0, "ffhq")])[0]
+    found = with_mesh(crop, [Face(FFHQ_BOX * side, FFHQ_POINTS * side, 1.0, "ffhq")])[0]
+    return replace(found, box_xyxy=face_at(found.points).box_xyxy)  # as a detector would have found it
 
 
 def looks(image: Image, face: Face) -> Floats:
