@@ -5,8 +5,8 @@
 
 Of each same-person pair of LFW's protocol (people once) the second photo is anonymised and compared with the first,
 and with the first photos of all other people: n genuine and n·(n−1) impostor comparisons; its rank is counted in a
-gallery of first photos. With `--both` the first photos are anonymised too. A method's name may go on with a level of
-privacy and with recognisers that take no part in choosing, pushing and checking: styleid:high@AC. Beside the methods
+gallery of first photos. With `--both` the first photos are anonymised too, in the same run. A method's name may go on
+with a level of privacy and with recognisers that take no part in choosing, pushing and checking: styleid:high@AC. Beside the methods
 stand the unprocessed photo, the slightly blurred one (the noise floor of the attribute networks), the encoder's
 reconstruction, and the matched stranger: another real person of the same gender, near in age and skin, which is the
 floor of every method that keeps these; and one of the same origin besides, as AttrNet sees it. StyleID's faces have
@@ -67,13 +67,13 @@ def main() -> None:
     others = gallery(root, options.gallery, options.cache)
     results: dict[str, Row] = {}
     for name in options.methods.split(","):
+        shown = second + first if name in options.both.split(",") else second
         with Clock() as clock:
-            outputs, regions = make(name, second, 0, root, others)
-        sides = make(name, first, 1, root, others)[0] if name in options.both.split(",") else None
+            outputs, regions = make(name, shown, root, others)
         results[name] = {
-            **clock.per_face(len(second)),
-            **background(second, outputs, regions),
-            **judge(first, second, outputs, sides, others),
+            **clock.per_face(len(shown)),
+            **background(shown, outputs, regions),
+            **judge(first, second, outputs[: len(second)], outputs[len(second) :], others),
         }
         print(json.dumps({name: results[name]}), flush=True)
         if options.sheet:
@@ -136,13 +136,12 @@ class Clock:
 def make(
     name: str,
     subjects: list[Subject],
-    seed: int,
     root: Path,
     others: dict[str, np.ndarray],
 ) -> tuple[list[np.ndarray], list | None]:
     """The photos after this method, and the regions that it says it changed."""
     if name.partition("@")[0].partition(":")[0] in METHODS:
-        return protected(chosen(name), subjects, seed)
+        return protected(chosen(name), subjects)
     plain = {
         "unprocessed": lambda subject: subject.image,
         "slight blur": lambda subject: cv2.GaussianBlur(subject.image, (0, 0), 1.0),
@@ -163,16 +162,16 @@ def chosen(name: str) -> Method:
     return found
 
 
-def protected(way: Method, subjects: list[Subject], seed: int) -> tuple[list[np.ndarray], list]:
+def protected(way: Method, subjects: list[Subject]) -> tuple[list[np.ndarray], list]:
     if isinstance(way, FaceMethod):
-        each = in_company(way, subjects, seed) if isinstance(way, CompanyMethod) else [way] * len(subjects)
+        each = in_company(way, subjects) if isinstance(way, CompanyMethod) else [way] * len(subjects)
         done = [
-            one.protect(subject.image, subject.face, np.random.default_rng([seed, number]))
+            one.protect(subject.image, subject.face, np.random.default_rng([0, number]))
             for number, (one, subject) in enumerate(zip(each, subjects, strict=True))
         ]
         return [image for image, _ in done], [where for _, where in done]
     places = [align_ffhq(subject.face, 256) for subject in subjects]
-    release = way.release(face_set(subjects, places), np.random.default_rng(seed))
+    release = way.release(face_set(subjects, places), np.random.default_rng(0))
     done = []
     for subject, place, picture in zip(subjects, places, release.pictures, strict=True):
         if picture < 0:
@@ -181,23 +180,18 @@ def protected(way: Method, subjects: list[Subject], seed: int) -> tuple[list[np.
     return [image for image, _ in done], [where for _, where in done]
 
 
-def in_company(way: CompanyMethod, subjects: list[Subject], seed: int) -> list[FaceMethod]:
+def in_company(way: CompanyMethod, subjects: list[Subject]) -> list[FaceMethod]:
     """The method for each face, as a run over them all gives it; rounds of the highest level are left out."""
     met = [way.meet(align_ffhq(subject.face, 256).crop(subject.image)) for subject in subjects]
     suitable = [np.array(one.suitable if one else (), np.int64) for one in met]
-    hands = [()] * len(met) if way.diverse else way.deal(suitable, np.random.default_rng([seed, len(met)]))
-    companies = [
-        Company(
-            {
-                name: np.stack([other.embeddings[name] for other in met if other and other is not one])
-                for name in way.recognizers
-            },
-            len(met),
-            dealt=hand,
-        )
-        for one, hand in zip(met, hands, strict=True)
-    ]
-    return [way.among(company) for company in companies]
+    hands = [()] * len(met) if way.diverse else way.deal(suitable, np.random.default_rng(len(met)))
+    people = [subject.person for subject in subjects]
+    each = []
+    for person, hand in zip(people, hands, strict=True):
+        strangers = [one for one, other in zip(met, people, strict=True) if one and other != person]
+        known = {name: np.stack([one.embeddings[name] for one in strangers]) for name in way.recognizers}
+        each.append(way.among(Company(known, len(set(people)), dealt=hand)))
+    return each
 
 
 def face_set(subjects: list[Subject], places: list) -> FaceSet:
@@ -264,7 +258,7 @@ def judge(
     first: list[Subject],
     second: list[Subject],
     outputs: list[np.ndarray],
-    sides: list[np.ndarray] | None,
+    sides: list[np.ndarray],
     others: dict[str, np.ndarray],
 ) -> Row:
     """Privacy against the first photos, utility against the second."""
@@ -287,7 +281,7 @@ def judge(
                 identities(probe, attacker) / identities(_embedded(second, kept, name), attacker), 3
             ),
         }
-    if sides is not None:
+    if sides:
         result["both"] = both_sides(first, sides, after)
     return result | utility({i: second[i].read for i in kept}, {i: after[i] for i in kept})
 
