@@ -6,11 +6,11 @@
 Of each same-person pair of LFW's protocol (people once) the second photo is anonymised and compared with the first,
 and with the first photos of all other people: n genuine and n·(n−1) impostor comparisons; its rank is counted in a
 gallery of first photos. With `--both` the first photos are anonymised too, in the same run. A method's name may go on
-with a level of privacy and with recognisers that take no part in choosing, pushing and checking: styleid:high@AC. Beside the methods
-stand the unprocessed photo, the slightly blurred one (the noise floor of the attribute networks), the encoder's
-reconstruction, and the matched stranger: another real person of the same gender, near in age and skin, which is the
-floor of every method that keeps these; and one of the same origin besides, as AttrNet sees it. StyleID's faces have
-each other's company, as in a run over them. Intervals are 95 %, by bootstrap over people.
+with a level of privacy and with recognisers that take no part in choosing, pushing and checking: styleid:high@AC.
+Beside the methods stand the unprocessed photo, the slightly blurred one (the noise floor of the attribute networks),
+the encoder's reconstruction, and the matched stranger: another real person of the same gender, near in age and skin,
+which is the floor of every method that keeps these; and one of the same origin besides, as AttrNet sees it. StyleID's
+faces have each other's company, as in a run over them. Intervals are 95 %, by bootstrap over people.
 """
 
 import argparse
