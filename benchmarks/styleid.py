@@ -77,7 +77,7 @@ def main() -> None:
         }
         print(json.dumps({name: results[name]}), flush=True)
         if options.sheet:
-            sheet(second, outputs, options.sheet.with_stem(f"{options.sheet.stem}-{name.replace(' ', '-')}"))
+            sheet(shown, outputs, options.sheet.with_stem(f"{options.sheet.stem}-{name.replace(' ', '-')}"))
         if options.json:
             told = {"pairs": options.pairs, "faces": len(second), "gallery": len(others["name"])}
             options.json.write_text(json.dumps({**told, "rows": results}, indent=2) + "\n")
