@@ -26,9 +26,9 @@ DATA = Path(__file__).with_name("data") / "control.npz"
 class Control:
     """Measured on generated faces."""
 
-    moves: Floats  # 10 × 23 × 512: the step in W+ that raises one of the traits by one deviation
-    mean: NDArray[np.float64]  # 10, of the traits
-    deviation: NDArray[np.float64]  # 10
+    moves: Floats  # traits × 23 × 512: the step in W+ that raises one of looks.TRAITS by one deviation
+    mean: NDArray[np.float64]  # of the traits
+    deviation: NDArray[np.float64]
     mesh: NDArray[np.float64]  # 468 × 2, the mean face's mesh in crop sides
     identity: dict[str, tuple[Floats, Floats]]  # recogniser → slopes (axes × 128) and mean embedding
 
