@@ -16,7 +16,6 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-import torch
 from training.evaluate import embed
 from training.real_faces import list_faces
 
@@ -25,9 +24,8 @@ from faceveil.faces.attributes import attributes
 from faceveil.models.encoder import Encoder
 from faceveil.models.generator import Generator
 from faceveil.models.lpips import lpips
-from faceveil.models.memory import keep_freed_memory
+from faceveil.models.projector import FEW, MIKU, QUICK, REFINE, project
 from faceveil.models.segmenter import person_mask
-from faceveil.models.torch.projector import MIKU, project
 from faceveil.photos import read_photo
 
 SIZE = 256
@@ -72,7 +70,8 @@ def ways(encoder: Encoder) -> dict[str, Callable[[Images], np.ndarray]]:
     """Each takes crops to W+."""
 
     def refined(steps: int) -> Callable[[Images], np.ndarray]:
-        return lambda crops: project(crops, encoder.encode(crops), steps)
+        recipe = QUICK if steps <= FEW else REFINE
+        return lambda crops: project(crops, encoder.encode(crops), steps, recipe)
 
     def as_miku(steps: int) -> Callable[[Images], np.ndarray]:
         """From the mean face, VGG's maps, background masked."""
@@ -82,6 +81,8 @@ def ways(encoder: Encoder) -> dict[str, Callable[[Images], np.ndarray]]:
 
     return {
         "encoder": encoder.encode,
+        "encoder, refine 2": refined(2),
+        "encoder, refine 4": refined(4),
         "encoder, refine 10": refined(10),
         "encoder, refine 20": refined(20),
         "encoder, refine 50": refined(50),
@@ -154,8 +155,6 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path(os.environ.get("FACEVEIL_DATA", default)))
     parser.add_argument("--weights", type=Path, help="Another encoder.npz than the one that ships.")
     options = parser.parse_args()
-    torch.set_num_threads(1)
-    keep_freed_memory()
     encoder = Encoder(options.weights) if options.weights else Encoder()
     print("| way | set | faces | dlib | under 0.6 | LPIPS | pose | gender kept | CPU s a face |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |", flush=True)

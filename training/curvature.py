@@ -10,19 +10,19 @@ eigenvectors and eigenvalues, in whitened coordinates, are what ships (of a loss
 
 import argparse
 from collections.abc import Iterator
+from functools import cache
 from itertools import cycle
 from pathlib import Path
 
 import cv2
 import numpy as np
-import torch
-from torch import Tensor
 
 from faceveil.models.encoder import Encoder
-from faceveil.models.memory import keep_freed_memory
+from faceveil.models.generator import synthesis
 from faceveil.models.mobilestylegan import SLOTS
-from faceveil.models.torch.lpips import Lpips
-from faceveil.models.torch.projector import FREE, QUARTERS, REFINE, View, draw, enlarged, who
+from faceveil.models.projector import FREE, QUARTERS, REFINE, Slope, View, look_network
+from faceveil.models.runtime import Network
+from faceveil.models.synthesis import build_graph
 from faceveil.models.wspace import DATA, w_space
 from faceveil.photos import read_photo
 from training.real_faces import SIZE, align, list_faces
@@ -47,38 +47,41 @@ def training_faces(data: Path, set_: str, count: int) -> np.ndarray:
     return np.stack(crops)
 
 
-def squared(image: Tensor, view: View, network: Lpips) -> Tensor:
-    """What the loss squares and sums, each with the root of its weight."""
-    parts = [image.flatten() / image.numel() ** 0.5]
-    for tap, head in zip(network.taps(enlarged(image)), network.heads, strict=True):
-        weight = REFINE.look_weight * head / (tap.shape[2] * tap.shape[3])
-        parts.append((weight.sqrt() * tap).flatten())
-    if view not in QUARTERS:
-        parts.append((REFINE.identity / 2) ** 0.5 * who(image, view).flatten())
-    return torch.cat(parts)
+def sketches(code: np.ndarray, view: View, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Gradients of random sums, 23 × 200 in whitened coordinates.
 
-
-def sketches(code: np.ndarray, view: View, network: Lpips, rng: torch.Generator) -> Iterator[Tensor]:
-    """Gradients of random sums, 23 × 200 in whitened coordinates."""
-    space = w_space()
-    basis = torch.from_numpy(space.spread[:FREE, None] * space.axes[:FREE])
-    moved = torch.zeros(1, SLOTS, FREE, requires_grad=True)
-    features = squared(draw(torch.from_numpy(code[None]) + moved @ basis, view), view, network)
+    The gradient of |f - (f0 - v/2)|² at f0 is that of v · f.
+    """
+    still = np.zeros((SLOTS, FREE), np.float32)
+    seen = look_network(view, REFINE)(drawing(view)(code[None])[0])
     for _ in range(DRAWS):
-        total = (features * torch.randn(features.shape, generator=rng)).sum()
-        yield torch.autograd.grad(total, moved, retain_graph=True)[0][0]
+        wanted = [look - rng.standard_normal(look.shape, np.float32) / 2 for look in seen]
+        yield slopes(view)(code, still, wanted)
+
+
+@cache
+def slopes(view: View) -> Slope:
+    """In whitened coordinates."""
+    space = w_space()
+    basis = space.spread[:FREE, None] * space.axes[:FREE]
+    return Slope(view, REFINE, False, np.repeat(basis[None], SLOTS, axis=0))
+
+
+@cache
+def drawing(view: View) -> Network:
+    return Network(build_graph(synthesis(view.size), view.window))
 
 
 def curvature(crops: np.ndarray) -> np.ndarray:
     """The mean Gauss-Newton matrix of each slot, 23 × 200 × 200."""
-    rng, quarters = torch.Generator().manual_seed(SEED), cycle(QUARTERS)
-    network, mean = Lpips(), torch.zeros(SLOTS, FREE, FREE)
+    rng, quarters = np.random.default_rng(SEED), cycle(QUARTERS)
+    mean = np.zeros((SLOTS, FREE, FREE), np.float32)
     for number, code in enumerate(Encoder().encode(crops)):
         for view, share in ((View(64), WHOLE), (next(quarters), 1 - WHOLE)):
-            for row in sketches(code, view, network, rng):
+            for row in sketches(code, view, rng):
                 mean += 2 * share / (DRAWS * len(crops)) * row[:, :, None] * row[:, None, :]
         print(f"{number + 1} of {len(crops)}", flush=True)
-    return mean.numpy()
+    return mean
 
 
 def main() -> None:
@@ -86,8 +89,6 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--faces", type=int, default=30, help="Of FFHQ, and as many of LFW.")
     options = parser.parse_args()
-    torch.set_num_threads(1)
-    keep_freed_memory()
     crops = np.concatenate([training_faces(options.data, set_, options.faces) for set_ in ("ffhq", "lfw")])
     values, vectors = np.linalg.eigh(curvature(crops))
     np.savez(

@@ -10,7 +10,8 @@ from faceveil.models.generator import synthesis
 from faceveil.models.torch.encoder import arcface_crop
 from faceveil.models.torch.lpips import Lpips
 from faceveil.models.torch.mobilenet import face_recognizer
-from faceveil.models.torch.mobilestylegan import CELLS, Synthesis, Window
+from faceveil.models.torch.mobilestylegan import Synthesis, cut
+from faceveil.models.windows import CELLS, Window
 from faceveil.models.wspace import w_space
 
 WEIGHTS = {"pixels": 1.0, "lpips": 1.5, "identity": 1.0, "detail": 3.0}
@@ -84,7 +85,7 @@ class DetailLoss(nn.Module):
 
     def forward(self, wplus: Tensor, photos: Tensor, masks: Tensor, window: Window) -> Tensor:
         """Photos in [-1, 1] and masks in [0, 1], both at 256 px."""
-        photos, masks = window.cut(photos), window.cut(masks)
+        photos, masks = (cut(images, window.part(images.shape[-1])) for images in (photos, masks))
         renders = masks * self.generator(wplus, window) + (1 - masks) * photos
         return self.lpips(renders, photos).mean()
 

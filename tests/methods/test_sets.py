@@ -1,13 +1,12 @@
 """One law for all methods on whole sets: k people behind each face, identical bytes, nothing lost in silence."""
 
-import sys
 from dataclasses import replace
 
 import cv2
 import numpy as np
 import pytest
 
-from faceveil.errors import MissingExtra, UsageError
+from faceveil.errors import UsageError
 from faceveil.faces import FaceSet
 from faceveil.faces.inner import inner_mask
 from faceveil.faces.sharpness import detail
@@ -192,14 +191,6 @@ def test_mikus_conference_form_halves_the_latents_at_the_widest_dimension(made_u
 def test_what_a_method_cannot_do_is_refused(name, wrong):
     with pytest.raises(UsageError):
         method(name, **wrong)
-
-
-@pytest.mark.parametrize("name", ["miku", "anonfaces"])
-def test_refinement_without_torch_says_how_to_install_it(name, monkeypatch):
-    monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'faceveil\[torch\]'"):
-        method(name, refine=2)
-    assert method(name).parameters["refine"] == 0
 
 
 @pytest.mark.parametrize("name", ["miku", "anonfaces"])

@@ -11,7 +11,8 @@ from faceveil.models.generator import Generator, as_wplus, synthesis
 from faceveil.models.runtime import Network
 from faceveil.models.synthesis import build_graph
 from faceveil.models.torch.lpips import Lpips
-from faceveil.models.torch.mobilestylegan import Synthesis, Window
+from faceveil.models.torch.mobilestylegan import Synthesis
+from faceveil.models.windows import Window
 
 
 @pytest.fixture(scope="module")

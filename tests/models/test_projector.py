@@ -1,5 +1,6 @@
 """The projector: it comes nearer to a face, keeps the background out, and refuses what is no aligned face."""
 
+import subprocess
 import sys
 from itertools import groupby
 
@@ -8,29 +9,36 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.nn import functional as F
 
-from faceveil.errors import MissingExtra, UsageError
+from faceveil.errors import UsageError
+from faceveil.models import lpips as lpips_module
+from faceveil.models import mobilefacenet, projector
 from faceveil.models.generator import Generator, as_wplus
 from faceveil.models.lpips import lpips
-from faceveil.models.torch import facelib, mobilenet
-from faceveil.models.torch import lpips as torch_lpips
-from faceveil.models.torch.mobilestylegan import WHOLE
-from faceveil.models.torch.projector import (
+from faceveil.models.projector import (
     FACE,
     MIKU,
     QUARTERS,
+    QUICK,
     REFINE,
     Recipe,
+    View,
     _exits,
-    _look,
+    _seen,
     _views,
+    look_network,
+    looks,
     project,
 )
-from faceveil.models.torch.vgg import VggMaps
+from faceveil.models.runtime import once, openvino, read_model
+from faceveil.models.torch.lpips import Lpips
+from faceveil.models.vgg import vgg_maps
+from faceveil.models.windows import WHOLE
 from faceveil.models.wspace import w_space
 from faceveil.spaces.latent import LatentSpace
 
-QUICK = Recipe(close=0)
+WHOLE_ONLY = Recipe(close=0)
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +57,7 @@ def face(generator: Generator, code: np.ndarray) -> np.ndarray:
     return generator.render(code, 256)
 
 
-@pytest.mark.parametrize("recipe", [QUICK, Recipe("vgg", 0.1, 0.0, close=0)], ids=["refine", "miku"])
+@pytest.mark.parametrize("recipe", [WHOLE_ONLY, Recipe("vgg", 0.1, 0.0, close=0)], ids=["refine", "miku"])
 def test_a_generated_face_is_approached_from_the_mean(generator, face, recipe: Recipe) -> None:
     found = project(face, None, 12, recipe)
     mean = generator.render(w_space().mean[None], 256)
@@ -61,13 +69,15 @@ def test_a_generated_face_is_approached_from_the_mean(generator, face, recipe: R
 def test_what_the_projector_reads_is_among_the_space_s_weights(monkeypatch) -> None:
     """They are fetched before a run, stand in run.json, and a recogniser among them is no outsider to tune."""
     read = []
-    for module in (facelib, mobilenet, torch_lpips):
-        fetch = module.weights
-        monkeypatch.setattr(module, "weights", lambda card, fetch=fetch: read.append(card) or fetch(card))
-    facelib.second_recognizer.__wrapped__()  # not the ones that are kept
-    mobilenet.face_recognizer.__wrapped__()
-    _look.__wrapped__(REFINE.look)
-    assert len(read) == 3 and {*read} <= {*LatentSpace(refine=1).cards}
+    for module in (lpips_module, mobilefacenet):
+        name = "weights" if module is lpips_module else "stored_weights"
+        fetch = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda card, fetch=fetch: read.append(card) or fetch(card))
+    monkeypatch.setattr(projector, "read_model", lambda card: read.append(card) or read_model(card))
+    monkeypatch.setattr(lpips_module, "_weights", lpips_module._weights.__wrapped__)  # not what is kept
+    look_network.__wrapped__(FACE, REFINE)
+    assert {*read} == {"mobilenet.facelib", "lpips.alexnet", "mobilefacenet.facesdk"}
+    assert {*read} <= {*LatentSpace(refine=1).cards}
     assert {*read} - {*LatentSpace().cards} == {"mobilenet.facelib", "lpips.alexnet"}
 
 
@@ -81,13 +91,13 @@ def test_a_face_does_not_depend_on_its_company(face: np.ndarray, code: np.ndarra
     assert np.array_equal(together, alone)
 
 
-def test_the_bytes_do_not_depend_on_torchs_threads(face: np.ndarray) -> None:
-    before, found = torch.get_num_threads(), []
-    for threads in (1, 2):
-        torch.set_num_threads(threads)
-        found.append(project(face, None, 2, QUICK))
-        assert torch.get_num_threads() == threads
-    torch.set_num_threads(before)
+def test_the_bytes_do_not_depend_on_how_many_faces_are_worked_on_at_a_time(face, monkeypatch) -> None:
+    faces = np.concatenate([face, face[:, ::-1], face[:, :, ::-1]])
+    found = []
+    for count in (1, 3):
+        monkeypatch.setattr(projector, "cores", lambda count=count: count)
+        monkeypatch.setattr(projector, "_slope", once(projector._slope.__wrapped__))
+        found.append(project(faces, None, 2, QUICK))
     assert np.array_equal(*found)
 
 
@@ -146,18 +156,46 @@ def test_a_look_that_does_not_exist_is_refused() -> None:
         Recipe("inception")
 
 
-def test_equal_pictures_have_equal_maps_and_others_do_not() -> None:
-    pictures = torch.from_numpy(np.random.default_rng(0).uniform(-1, 1, (2, 3, 64, 64)).astype(np.float32))
-    maps = VggMaps()
-    assert maps(pictures, pictures).tolist() == [0, 0]
-    assert (maps(pictures, pictures.flip(0)) > 0).all()
-    shapes = [tuple(tap.shape[1:]) for tap in maps.taps(pictures)]
+@pytest.mark.parametrize("recipe", [REFINE, MIKU], ids=["refine", "miku"])
+@pytest.mark.parametrize("view", [View(64), FACE, QUARTERS[1]], ids=["whole", "face", "quarter"])
+def test_the_loss_is_the_sum_of_squares_of_what_is_compared(face, recipe: Recipe, view: View) -> None:
+    """Against an independent LPIPS, and recognisers that run by themselves."""
+    one, other = (_seen(photo, view) / np.float32(127.5) - 1 for photo in (face[0], face[0, ::-1]))
+    network = look_network(view, recipe)
+    parts = [float(((a - b) ** 2).sum()) for a, b in zip(network(one), network(other), strict=True)]
+    assert parts[0] == pytest.approx(float(((one - other) ** 2).mean()), rel=1e-4)
+    if recipe is MIKU:
+        assert len(parts) == 5
+        return
+    wide = [F.interpolate(torch.from_numpy(x), size=(128, 128), mode="bilinear") for x in (one, other)]
+    seen = [torch.from_numpy(x) for x in (one, other)] if view.side >= 128 else wide
+    assert sum(parts[1:6]) == pytest.approx(2 * Lpips()(*seen).item(), rel=1e-3)
+    assert len(parts) == (6 if view in QUARTERS else 8)  # a quarter of a face is nobody
+    assert all(0 < part < 1 for part in parts[6:])
+
+
+def test_vgg_s_maps_are_those_that_miku_names() -> None:
+    op = openvino().opset13
+    image = op.parameter([1, 3, 64, 64], np.float32)
+    shapes = [tuple(one.get_output_shape(0)[1:]) for one in vgg_maps(image)]
     assert shapes == [(64, 64, 64), (64, 64, 64), (256, 16, 16), (512, 8, 8)]  # conv1_1, 1_2, 3_2, 4_2
+    assert len(looks(image, View(64), Recipe("vgg", identity=0))) == 5
 
 
-def test_without_torch_the_error_is_the_install_command(monkeypatch) -> None:
-    for name in [name for name in sys.modules if name.startswith("faceveil.models.torch")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'faceveil\[torch\]'"):
-        import faceveil.models.torch.projector  # noqa: F401
+def test_few_steps_see_the_whole_and_many_look_closely(face: np.ndarray) -> None:
+    assert all(views == (View(64),) for views in _views(2, QUICK))
+    assert {view.size for views in _views(20, REFINE) for view in views} == {64, 128, 256}
+
+
+def test_refining_needs_no_torch() -> None:
+    program = """
+import sys
+sys.modules["torch"] = None
+import numpy as np
+from faceveil.models.generator import Generator
+from faceveil.spaces.inversion import codes_of
+generator = Generator()
+face = generator.render(generator.mapping(generator.sample_z(1, np.random.default_rng(5))), 128)
+assert not np.array_equal(codes_of(face, 1), codes_of(face, 0))
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -1,7 +1,6 @@
 """faceveil encode: from photos to latents and back, and what it says where there is no face."""
 
 import json
-import sys
 from pathlib import Path
 
 import cv2
@@ -10,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from faceveil.cli import app
-from faceveil.errors import MissingExtra, OutputError, UsageError
+from faceveil.errors import OutputError, UsageError
 from faceveil.faces import find_faces
 from faceveil.models.generator import Generator
 from faceveil.models.latents import read_latents
@@ -88,22 +87,6 @@ def test_a_file_that_exists_is_kept(examples: Path, tmp_path: Path) -> None:
     done = run(app, ["encode", str(examples / "portrait-1.jpg"), "-o", str(tmp_path / "x.npz")])
     assert isinstance(done.exception, OutputError) and "--overwrite" in str(done.exception)
     assert (tmp_path / "x.npz").read_bytes() == b"mine"
-
-
-@pytest.mark.parametrize(
-    ("command", "more"),
-    [("encode", ["-o", "x"]), ("anonymize", ["-o", "x", "-k", "2"]), ("tune", ["--methods", "miku"])],
-)
-def test_refining_without_torch_says_how_to_install_it_and_writes_nothing(
-    command: str, more: list[str], examples: Path, tmp_path: Path, monkeypatch
-) -> None:
-    for name in [name for name in sys.modules if name.startswith("faceveil.models.torch")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "torch", None)
-    monkeypatch.chdir(tmp_path)
-    done = run(app, [command, str(examples / "portrait-1.jpg"), *more, "--refine", "2"])
-    assert isinstance(done.exception, MissingExtra) and "pip install 'faceveil[torch]'" in str(done.exception)
-    assert not any(tmp_path.iterdir())
 
 
 def test_refinement_brings_a_face_nearer(portrait: np.ndarray) -> None:

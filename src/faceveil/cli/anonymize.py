@@ -58,7 +58,7 @@ def anonymize(
     refine: Annotated[
         int | None,
         typer.Option(
-            min=0, help="miku, anonfaces: steps of gradient descent after the encoder; needs torch."
+            min=0, help="miku, anonfaces: steps of gradient descent after the encoder; 20 is a good number."
         ),
     ] = None,
     strength: Annotated[int | None, typer.Option(help="What it means depends on the method.")] = None,
@@ -112,7 +112,6 @@ def anonymize(
     if not dry_run:
         _load_ahead(chosen, detector, engine, workers)
     from faceveil.cli.summary import print_plan, print_summary
-    from faceveil.cli.torch_memory import ready_to_refine
     from faceveil.pipeline import Settings, make_plan
 
     settings = Settings(
@@ -130,7 +129,6 @@ def anonymize(
     if dry_run:
         print_plan(plan, settings, as_json)
         return
-    ready_to_refine(refine)
     summary = _run(plan, settings, engine, workers, resume, overwrite)
     print_summary(summary, as_json)
     raise typer.Exit(summary.exit_code)

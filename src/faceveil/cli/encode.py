@@ -2,8 +2,10 @@
 
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 
     from faceveil.models.mobilestylegan import Floats
     from faceveil.photos import FoundPhoto
+    from faceveil.spaces.inversion import Inversion
 
 
 def encode(
@@ -22,8 +25,8 @@ def encode(
     ],
     output: Annotated[Path, typer.Option("-o", "--output", help="The .npz to write.")],
     refine: Annotated[
-        int, typer.Option(min=0, help="Steps of the projector after the encoder; 20 is a good number.")
-    ] = 0,
+        int, typer.Option(min=0, help="Steps of gradient descent after the encoder; 20 come much nearer.")
+    ] = 2,
     detector: Annotated[str, typer.Option(help="yunet, blazeface or haar.")] = "yunet",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")] = False,
@@ -32,23 +35,40 @@ def encode(
 
     Exit code 0: every photo had a face; 3: some had none or could not be read; 1: failure; 2: usage.
     """
-    from faceveil.cli.torch_memory import ready_to_refine
     from faceveil.errors import OutputError
+    from faceveil.models.generator import cores
+    from faceveil.models.runtime import allow_threads
     from faceveil.photos import find_photos, write_bytes
 
     if output.exists() and not overwrite:
         raise OutputError(f"{output} exists. Choose another name, or say --overwrite.")
-    ready_to_refine(refine)
     found = find_photos(photos)
     encoded = _Encoded()
-    with _bar(len(found.photos)) as advance:
-        for photo in found.photos:
-            encoded.add(photo, detector, refine)
+    allow_threads(cores())
+    look = partial(_look_at, detector=detector, refine=refine)
+    with _bar(len(found.photos)) as advance, ThreadPoolExecutor(cores()) as pool:
+        for photo, outcome in zip(found.photos, pool.map(look, found.photos), strict=True):
+            encoded.add(photo, outcome)
             advance()
     write_bytes(encoded.to_bytes(), output, overwrite=overwrite)
     skipped = [{"file": str(file.path), "reason": file.reason} for file in found.skipped]
     _print(encoded, output, skipped, as_json)
     raise typer.Exit(3 if encoded.without else 0)
+
+
+def _look_at(photo: "FoundPhoto", detector: str, refine: int) -> "Inversion | str":
+    """The codes of a photo's faces, or why there are none."""
+    from faceveil.errors import PhotoError
+    from faceveil.faces import find_faces
+    from faceveil.photos import read_photo
+    from faceveil.spaces.inversion import invert
+
+    try:
+        image = read_photo(photo.path).pixels
+    except PhotoError as error:
+        return str(error)
+    faces = find_faces(image, detector)
+    return invert(image, faces, refine) if faces else "no face was found"
 
 
 @dataclass
@@ -59,27 +79,15 @@ class _Encoded:
     faces: list[dict[str, Any]] = field(default_factory=list)
     without: list[dict[str, str]] = field(default_factory=list)  # photos that gave no face, and why
 
-    def add(self, photo: "FoundPhoto", detector: str, refine: int) -> None:
-        from faceveil.errors import PhotoError
-        from faceveil.faces import find_faces
-        from faceveil.photos import read_photo
-        from faceveil.spaces.inversion import invert
-
-        try:
-            image = read_photo(photo.path).pixels
-        except PhotoError as error:
-            self.without.append({"file": str(photo.path), "reason": str(error)})
+    def add(self, photo: "FoundPhoto", outcome: "Inversion | str") -> None:
+        if isinstance(outcome, str):
+            self.without.append({"file": str(photo.path), "reason": outcome})
             return
-        faces = find_faces(image, detector)
-        if not faces:
-            self.without.append({"file": str(photo.path), "reason": "no face was found"})
-            return
-        inversion = invert(image, faces, refine)
-        self.codes += list(inversion.wplus)
-        errors = zip(inversion.errors, inversion.pixel_errors, strict=True)
+        self.codes += list(outcome.wplus)
+        errors = zip(outcome.errors, outcome.pixel_errors, strict=True)
         for number, (look, pixels) in enumerate(errors, start=1):
             taken = {face["name"] for face in self.faces}
-            name = _name(photo.relative, number, len(faces), taken)
+            name = _name(photo.relative, number, len(outcome.wplus), taken)
             figures = {"lpips": round(float(look), 4), "pixels": round(float(pixels), 2)}
             self.faces.append({"photo": str(photo.path), "name": name, **figures})
 

@@ -32,7 +32,7 @@ def tune(
     refine: Annotated[
         int | None,
         typer.Option(
-            min=0, help="miku, anonfaces: steps of gradient descent after the encoder; needs torch."
+            min=0, help="miku, anonfaces: steps of gradient descent after the encoder; 20 is a good number."
         ),
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Write a page with the curves here.")] = None,
@@ -41,7 +41,6 @@ def tune(
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Try methods at several k on a set and recommend one. Nothing is released; the photos are looked at once."""
-    from faceveil.cli.torch_memory import ready_to_refine
     from faceveil.errors import OutputError
     from faceveil.evaluation.choose_k import choose_k
     from faceveil.pipeline import Settings
@@ -55,7 +54,6 @@ def tune(
     for name in names[1:]:
         _set_method(name, values[0], refine)
     settings = Settings(method=first, subjects=subjects)
-    ready_to_refine(refine)
     with _bar() as (begin, step):
         begin("looking at photos", None)
         with surveyed_set(photos, settings, engine=engine("auto"), progress=step) as (faces, unread):

@@ -84,7 +84,7 @@ class AnonFaces:
     keep: Keep = "none"
     recognizers: tuple[str, ...] = tuple(RECOGNIZERS)
     everyone: bool = False  # compare with all people of the set, not only with the group's
-    refine: int = 0  # steps of gradient descent after the encoder; needs torch
+    refine: int = 0  # steps of gradient descent after the encoder
 
     def __post_init__(self) -> None:
         check_k(self.id, self.k)

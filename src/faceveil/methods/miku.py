@@ -50,7 +50,7 @@ class Miku:
     synthesis_map: SynthesisMap = "latent"
     n_s: int = N_S
     attributes: tuple[str, ...] | None = None  # what the attribute map reads; None: all there are
-    refine: int = 0  # steps of gradient descent after the encoder, where a map is latent; needs torch
+    refine: int = 0  # steps of gradient descent after the encoder, where a map is latent
 
     def __post_init__(self) -> None:
         check_k(self.id, self.k)

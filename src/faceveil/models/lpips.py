@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from faceveil.models.layers import Node
 from faceveil.models.runtime import Network, openvino
 from faceveil.models.store import weights
 from faceveil.models.unpickle import read_arrays
@@ -30,12 +31,30 @@ TINY = 1e-10
 def lpips(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> float:
     """The distance of two RGB pictures of one size, at least 64×64; 0 for equal ones."""
     planes = np.stack([one, other]).astype(np.float32) / 127.5 - 1
-    planes = ((planes - SHIFT) / SCALE).transpose(0, 3, 1, 2)
-    total = 0.0
-    for activation, head in zip(_network()(np.ascontiguousarray(planes)), _heads(), strict=True):
-        unit = activation / (np.sqrt(np.sum(activation**2, axis=1, keepdims=True)) + TINY)
-        total += float(np.mean(np.sum((unit[0] - unit[1]) ** 2 * head[:, None, None], axis=0)))
-    return total
+    maps = _network()(np.ascontiguousarray(planes.transpose(0, 3, 1, 2)))
+    parts = [
+        np.mean(np.sum((unit[0] - unit[1]) ** 2 * head[:, None, None], axis=0))
+        for unit, head in zip(maps, heads(), strict=True)
+    ]
+    return float(sum(parts))
+
+
+def unit_maps(image: Node) -> list[Node]:
+    """The five maps, each pixel of length one over channels, of pictures N × 3 × H × W in [-1, 1]."""
+    ops = openvino().opset13
+    return [ops.divide(x, ops.add(_length(x), ops.constant(np.float32(TINY)))) for x in _maps(image)]
+
+
+def normalised(image: Node) -> Node:
+    """RGB in [-1, 1] as the backbones of LPIPS take it."""
+    ops = openvino().opset13
+    shift, scale = (ops.constant(v.reshape(1, 3, 1, 1)) for v in (SHIFT, SCALE))
+    return ops.divide(ops.subtract(image, shift), scale)
+
+
+def _length(x: Node) -> Node:
+    ops = openvino().opset13
+    return ops.sqrt(ops.reduce_sum(ops.multiply(x, x), np.array([1]), True))
 
 
 @cache
@@ -44,19 +63,16 @@ def _weights() -> Any:
 
 
 @cache
-def _heads() -> list[NDArray[np.float32]]:
+def heads() -> list[NDArray[np.float32]]:
+    """What each channel of the five maps weighs."""
     return [
         _weights()[f"NetLinLayer_{layer}"]["Conv_0"]["kernel"].reshape(-1) for layer in range(len(LAYERS))
     ]
 
 
-@cache
-def _network() -> Network:
-    ov = openvino()
-    from openvino import opset13 as ops
-
-    image = ops.parameter([2, 3, -1, -1], np.float32, name="image")
-    x, outputs = image, []
+def _maps(image: Node) -> list[Node]:
+    ops = openvino().opset13
+    x, found = normalised(image), []
     for layer, (stride, pad, pooled) in enumerate(LAYERS):
         numbers = _weights()["AlexNet_0"][f"Conv_{layer}"]
         if pooled:
@@ -64,5 +80,11 @@ def _network() -> Network:
         kernel = np.ascontiguousarray(numbers["kernel"].transpose(3, 2, 0, 1))
         x = ops.convolution(x, ops.constant(kernel), [stride] * 2, [pad] * 2, [pad] * 2, [1, 1])
         x = ops.relu(ops.add(x, ops.constant(np.ascontiguousarray(numbers["bias"])[None, :, None, None])))
-        outputs.append(x)
-    return Network(ov.Model(outputs, [image], "lpips"))
+        found.append(x)
+    return found
+
+
+@cache
+def _network() -> Network:
+    image = openvino().opset13.parameter([2, 3, -1, -1], np.float32, name="image")
+    return Network(openvino().Model(unit_maps(image), [image], "lpips"))

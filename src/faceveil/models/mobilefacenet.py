@@ -66,8 +66,13 @@ def layers_in_ffhq(image: Node) -> tuple[Node, Node]:
     op = openvino().opset13
     rows, columns = arcface_matrices(image.get_output_shape(0)[-1])
     crop = op.matmul(op.matmul(op.constant(rows), image, False, False), op.constant(columns), False, True)
-    wide, embedding = layers(normalised(crop), read_torch(stored_weights(CARD)))
-    return wide, op.normalize_l2(embedding, np.array([1]), 1e-12, "max")
+    wide, narrow = layers(normalised(crop), read_torch(stored_weights(CARD)))
+    return wide, op.normalize_l2(narrow, np.array([1]), 1e-12, "max")
+
+
+def embedding(crop: Node) -> Node:
+    """Of a crop in the ArcFace template, 1 × 3 × 112 × 112 in [0, 1]; not normalised."""
+    return layers(normalised(crop), read_torch(stored_weights(CARD)))[1]
 
 
 def arcface_matrices(size: int) -> tuple[Floats, Floats]:

@@ -94,14 +94,16 @@ def openvino() -> ModuleType:
 class Network:
     """A compiled network. Calls from several threads are safe: each thread has its own request."""
 
-    def __init__(self, model: Any, *, threads: int = 1, precision: Precision = "f32") -> None:
+    def __init__(
+        self, model: Any, *, threads: int = 1, precision: Precision = "f32", streams: int | None = None
+    ) -> None:
         if threads < 1 or precision not in ("f32", "bf16"):
             raise UsageError(
                 f"a network needs threads >= 1 and f32 or bf16, not {threads} and {precision!r}."
             )
         config = {
-            "INFERENCE_NUM_THREADS": threads * _streams,
-            "NUM_STREAMS": _streams,
+            "INFERENCE_NUM_THREADS": threads * (streams or _streams),
+            "NUM_STREAMS": streams or _streams,  # calls at a time
             "INFERENCE_PRECISION_HINT": precision,
             # Pinned threads of several processes would all sit on the first cores.
             "ENABLE_CPU_PINNING": False,

@@ -22,7 +22,7 @@ class LatentSpace(SynthesisSpace):
 
     Cost: 0.02 s to encode and 0.16 s to decode a face on one core, 47 kB to keep its vector.
     decode∘encode shows a like person in like pose and light, not the same pixels. `refine` steps of gradient descent
-    bring it nearer (20 are a good number); they take about 0.25 s each and need torch.
+    bring it nearer (20 are a good number); they take about 0.2 s each.
     """
 
     id: ClassVar[str] = "latent"

@@ -5,8 +5,6 @@ them than its surroundings. Maps lie in memory with channels last, where a depth
 the time and a 1×1 convolution is one product of matrices. Gradients reach the styles alone: the arrays are fixed.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -16,53 +14,16 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from faceveil.models import mobilestylegan as arrays
-
-CELLS = 64  # of a side of the picture, in which windows are measured
-
-
-@dataclass(frozen=True)
-class Part:
-    """A rectangle of a square map, in its pixels."""
-
-    top: int
-    left: int
-    bottom: int
-    right: int
-
-    def cut(self, images: Tensor, shown: "Part | None" = None) -> Tensor:
-        """This part of pictures or maps (N × C × H × W) that show the whole, or another part."""
-        if shown == self:
-            return images
-        top, left = (shown.top, shown.left) if shown else (0, 0)
-        rows, columns = slice(self.top - top, self.bottom - top), slice(self.left - left, self.right - left)
-        return _first(_last(images)[:, rows, columns])  # with channels last the gradient keeps its layout
-
-    def doubled(self) -> "Part":
-        return Part(2 * self.top, 2 * self.left, 2 * self.bottom, 2 * self.right)
+from faceveil.models.synthesis import margins
+from faceveil.models.windows import WHOLE, Part, Window
 
 
-@dataclass(frozen=True)
-class Window:
-    """A square of the picture, in cells of 1/64 of its side."""
-
-    top: int
-    left: int
-    side: int
-
-    def part(self, size: int, margin: int = 0) -> Part:
-        """Where the window lies in a map of that size, with pixels around it as far as the map goes."""
-        first = (max(0, begin * size // CELLS - margin) for begin in (self.top, self.left))
-        last = (
-            min(size, -(-(begin + self.side) * size // CELLS) + margin) for begin in (self.top, self.left)
-        )
-        return Part(*first, *last)
-
-    def cut(self, images: Tensor) -> Tensor:
-        """This part of pictures (N × C × S × S)."""
-        return self.part(images.shape[-1]).cut(images)
-
-
-WHOLE = Window(0, 0, CELLS)
+def cut(images: Tensor, wanted: Part, shown: Part | None = None) -> Tensor:
+    """This part of pictures or maps (N × C × H × W) that show the whole, or another part."""
+    if shown == wanted:
+        return images
+    rows, columns = wanted.within(shown or Part(0, 0, *images.shape[-2:]))
+    return _first(_last(images)[:, rows, columns])  # with channels last the gradient keeps its layout
 
 
 class Style(nn.Module):
@@ -111,7 +72,7 @@ class Convolution(nn.Module):
         self.noise = _frozen(convolution.noise)
 
     def forward(self, x: Tensor, wplus: Tensor, part: Part) -> Tensor:
-        kernel, noise = self.kernel[:, :, 0, 0], part.cut(self.noise)
+        kernel, noise = self.kernel[:, :, 0, 0], cut(self.noise, part)
         return _apply(_Separable, x, self.style(wplus), self.depthwise, kernel, self.bias, noise)
 
 
@@ -191,7 +152,7 @@ class Block(nn.Module):
             x, shown = haar_up(x, self.up(wplus)), shown.doubled()
         else:
             x = x * self.up(wplus)
-        x = wanted.cut(x, shown)
+        x = cut(x, wanted, shown)
         for convolution in self.convolutions:
             x = convolution(x, wplus, wanted)
         return x
@@ -206,7 +167,7 @@ class Synthesis(nn.Module):
         self.first = First(network.first, network.constant)
         self.blocks = nn.ModuleList(Block(b) for b in network.blocks)
         self.sizes = [b.convolutions[0].noise.shape[-1] for b in network.blocks]
-        self.margins = _margins(network.blocks)
+        self.margins = margins(network.blocks)
         self.style = Style(network.output.style)
         self.kernel = _frozen(network.output.kernel)
         self.bias = _frozen(network.output.bias)
@@ -222,22 +183,12 @@ class Synthesis(nn.Module):
         for block, size, margin in islice(zip(self.blocks, self.sizes, self.margins, strict=True), blocks):
             wanted = window.part(size, margin)
             x, shown = block(x, wplus, shown, wanted), wanted
-        return window.part(self.sizes[blocks - 1]).cut(x, shown)
+        return cut(x, window.part(self.sizes[blocks - 1]), shown)
 
     def forward(self, wplus: Tensor, window: Window = WHOLE) -> Tensor:
         """The picture, or the part of it in `window`."""
         rgb = _first(F.linear(_last(self.features(wplus, window)), self.kernel[:, :, 0, 0], self.bias))
         return haar_up(rgb, torch.ones_like(rgb[:1, :, :1, :1])) if rgb.shape[1] == 12 else rgb
-
-
-def _margins(blocks: Sequence[arrays.Block]) -> list[int]:
-    """How many pixels around a window each block needs: a depthwise convolution reaches one pixel far."""
-    margins, margin = [], 0
-    for block in reversed(blocks):
-        margin += sum(convolution.depthwise is not None for convolution in block.convolutions)
-        margins.append(margin)
-        margin = -(-margin // 2) if block.grows else margin
-    return margins[::-1]
 
 
 def haar_up(bands: Tensor, style: Tensor) -> Tensor:
