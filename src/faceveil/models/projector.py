@@ -63,7 +63,6 @@ QUARTERS = [View(256, Window(top, left, HALF)) for top, left in ((0, 0), (HALF, 
 DIAGONALS = tuple(QUARTERS[:2]), tuple(QUARTERS[2:])
 FREE = 200  # of W's axes may move, in each slot
 SOFTEST = 1.0  # of the mean curvature is added to every curvature, so that no direction is taken for flat
-MOMENTUM = 0.7  # of Adam; 0.9 is too slow to turn in twenty steps
 SECOND_MOMENTUM, TINY = 0.99, 1e-8
 LOOKS = ("lpips", "vgg")
 LEAST = 128  # px that a look needs
@@ -83,6 +82,7 @@ class Recipe:
         0.6  # share of all steps, the last ones, that see the face at 128 px or two quarters at 256 px
     )
     rate: float = 0.5
+    momentum: float = 0.7  # of Adam; 0.9 is too slow to turn in twenty steps
     background: float = 1.0  # what it weighs, beside the person's 1, where masks are given
 
     def __post_init__(self) -> None:
@@ -91,7 +91,7 @@ class Recipe:
 
 
 REFINE = Recipe()
-QUICK = Recipe(identity=0, close=0)  # for steps too few to look closely
+QUICK = Recipe(identity=0, close=0, rate=0.6, momentum=0.4)  # for steps too few to look closely
 FEW = 4  # steps that are
 MIKU = Recipe(
     "vgg",
@@ -152,11 +152,12 @@ def _check(crops: Images, start: Floats | None, steps: int, masks: NDArray[np.fl
 def _descend(wplus: Floats, target: "_Target", steps: int, recipe: Recipe) -> Floats:
     """Adam (Kingma and Ba 2015) with a rate that rises for a few steps and then falls along a cosine."""
     moved, first, second = (np.zeros((SLOTS, FREE), np.float32) for _ in range(3))
+    keep, keep_squares = recipe.momentum, SECOND_MOMENTUM
     for step, views in enumerate(_views(steps, recipe)):
         gradient = np.mean([target.gradient(wplus, moved, view) for view in views], axis=0)
-        first = MOMENTUM * first + (1 - MOMENTUM) * gradient
-        second = SECOND_MOMENTUM * second + (1 - SECOND_MOMENTUM) * gradient**2
-        mean, spread = first / (1 - MOMENTUM ** (step + 1)), second / (1 - SECOND_MOMENTUM ** (step + 1))
+        first = keep * first + (1 - keep) * gradient
+        second = keep_squares * second + (1 - keep_squares) * gradient**2
+        mean, spread = first / (1 - keep ** (step + 1)), second / (1 - keep_squares ** (step + 1))
         rate = recipe.rate * min(1.0, (step + 1) / 3) * _fall(step / steps)
         moved = moved - np.float32(rate) * mean / (np.sqrt(spread) + TINY)
     found: Floats = wplus + (moved[:, None] @ _axes())[:, 0]
