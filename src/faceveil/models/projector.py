@@ -7,8 +7,8 @@ distance of four VGG-16 maps, with the background masked; `MIKU` below is that r
 encoder's code with LPIPS and an identity term. The recognisers in that term are A and C of `recognizers.py`: what
 pleases two is nearer to the person for a third. Neither may judge the result. Descent runs along axes on which the
 loss curves alike, as `training/curvature.py` measured it, and through the generator's early exits, coarse to fine.
-The last steps look closely: in turn at the face at 128 px, where a recogniser is harder to please without the person,
-and at two quarters of the picture at 256 px. Renders, looks and gradients are OpenVINO's (`gradients.py`).
+The last steps look closely, at 256 px: in turn at the face, where a recogniser is harder to please without the person,
+and at two quarters of the picture. Renders, looks and gradients are OpenVINO's (`gradients.py`).
 
 Every term is a sum of squares: a recogniser's vectors have length one, so that 1 - cos is half the squared distance.
 """
@@ -58,7 +58,7 @@ class View:
         return self not in QUARTERS
 
 
-FACE = View(128, Window(8, 8, 48))  # as much as the recogniser sees
+FACE = View(256, Window(8, 8, 48))  # as much as the recogniser sees
 QUARTERS = [View(256, Window(top, left, HALF)) for top, left in ((0, 0), (HALF, HALF), (0, HALF), (HALF, 0))]
 DIAGONALS = tuple(QUARTERS[:2]), tuple(QUARTERS[2:])
 FREE = 200  # of W's axes may move, in each slot
@@ -78,9 +78,7 @@ class Recipe:
     stages: tuple[tuple[int, float], ...] = (
         (64, 1.0),
     )  # exit, and its share of the steps that see the whole
-    close: float = (
-        0.6  # share of all steps, the last ones, that see the face at 128 px or two quarters at 256 px
-    )
+    close: float = 0.6  # share of all steps, the last ones, that see the face or two quarters at 256 px
     rate: float = 0.5
     momentum: float = 0.7  # of Adam; 0.9 is too slow to turn in twenty steps
     background: float = 1.0  # what it weighs, beside the person's 1, where masks are given
