@@ -7,8 +7,8 @@ distance of four VGG-16 maps, with the background masked; `MIKU` below is that r
 encoder's code with LPIPS and an identity term. The recognisers in that term are A and C of `recognizers.py`: what
 pleases two is nearer to the person for a third. Neither may judge the result. Descent runs along axes on which the
 loss curves alike, as `training/curvature.py` measured it, and through the generator's early exits, coarse to fine.
-The last steps look closely, at 256 px: in turn at the face, where a recogniser is harder to please without the person,
-and at two quarters of the picture. Renders, looks and gradients are OpenVINO's (`gradients.py`).
+The last steps look closely, at 256 px: in turn at the face, where a recogniser is harder to please without the
+person, and at two quarters of the picture. Renders, looks and gradients are OpenVINO's (`gradients.py`).
 
 Every term is a sum of squares: a recogniser's vectors have length one, so that 1 - cos is half the squared distance.
 """
