@@ -15,9 +15,9 @@ from faceveil.faces.gaze import gaze
 from faceveil.faces.regions import LIPS, OVAL
 from faceveil.methods import method
 from faceveil.methods.styleid import method as flow
+from faceveil.methods.styleid import swap
 from faceveil.methods.styleid.blend import (
     Pictured,
-    hair,
     head_mask,
     head_window,
     multiband,
@@ -34,7 +34,7 @@ from faceveil.methods.styleid.light import PATCHY, light_on, relit, with_lips_of
 from faceveil.methods.styleid.looks import TRAITS, face_in_crop, looks
 from faceveil.methods.styleid.mask import REGIONS, from_on, part_of
 from faceveil.methods.styleid.score import attribute_distance, ia_scores, identity_distance
-from faceveil.methods.styleid.swap import IDENTITY, Fitted, choose, generator, look_at, sketch
+from faceveil.methods.styleid.swap import IDENTITY, PARTS, Fitted, choose, generator, look_at, sketch
 from faceveil.methods.styleid.tables import write_table
 from faceveil.methods.styleid.targets import NEIGHBOUR, Person, pool
 from faceveil.models.recognizers import RECOGNIZERS, recognizer
@@ -214,7 +214,7 @@ def test_a_bald_heads_shine_is_not_hair():
     above = int(mesh[468:, 1].min())
     crop[: above // 2] = (40, 30, 25)
     crop[above // 2 + 8 : above - 4, 118:138] = (240, 240, 245)
-    found = hair(Pictured(crop, mesh, np.ones((256, 256), np.float32)))
+    found = Pictured(crop, mesh, np.ones((256, 256), np.float32)).hair
     assert found[: above // 2].min() > 0.9
     assert found[above // 2 :].max() == 0
 
@@ -368,7 +368,7 @@ def protected_with(verdicts, shades, monkeypatch, portrait):
     tries = (Fitted(np.full_like(source.crop, shade), mask, source.mesh) for shade in shades)
     monkeypatch.setattr(flow, "moved_render", lambda *_: source.crop)
     monkeypatch.setattr(flow, "fitted", lambda *_: next(tries))
-    monkeypatch.setattr(flow, "sketch", lambda *_: SimpleNamespace(cost=0.0))
+    monkeypatch.setattr(flow, "promising", lambda source, few, turn: iter(few))
     monkeypatch.setattr(flow, "check", lambda *_: next(verdicts))
     after, _ = method("styleid").protect(small, face, RNG(0))
     return face, after
@@ -394,9 +394,9 @@ def test_of_two_tries_that_pass_but_do_not_suit_the_better_is_kept(misfits, kept
 
 
 def test_another_gender_is_a_worse_fit_than_any_age_or_expression():
-    looks_unchanged = np.zeros(8)
-    aged = Verdict({}, 1.0, looks_unchanged, 70.0, True, False, {})
-    other = Verdict({}, 1.0, looks_unchanged, 0.0, False, True, {})
+    unmoved = np.zeros(6)
+    aged = Verdict({}, 1.0, unmoved, 70.0, True, False, {})
+    other = Verdict({}, 1.0, unmoved, 0.0, False, True, {})
     assert not aged.suits and aged.misfit < other.misfit
 
 
@@ -404,10 +404,10 @@ def test_harmony_takes_features_from_the_target_and_hair_from_the_source(portrai
     crop = portrait[::2, ::2].copy()
     mesh = with_forehead(face_in_crop(crop).mesh)
     hair = (person_mask(crop) > 0.9) & (np.arange(256)[:, None] < mesh[10, 1])
-    off = []
+    light, off = light_on(crop, mesh), []
     for target in pool().codes[:2000:500]:
         face = generator().render(target[None], 128)[0]
-        code = harmonised(crop, mesh, face, with_forehead(face_in_crop(face).mesh), target)
+        code = harmonised(crop, mesh, light, face, with_forehead(face_in_crop(face).mesh), target)
         assert np.array_equal(code[FEATURES], target[FEATURES])
         shown = (generator().render(one[None], 256)[0][hair].mean(axis=0) for one in (code, target))
         off.append([np.abs(colour - crop[hair].mean(axis=0)).mean() for colour in shown])
@@ -421,9 +421,23 @@ def test_of_the_first_few_targets_the_most_promising_is_tried_first(portrait):
     source = look_at(small, face, tuple(RECOGNIZERS))
     order = list(replace(method("styleid"), tries=6).candidates(source, RNG(2)))
     assert sorted(order) == sorted(choose(source, RNG(2), 6)) and len(set(order)) == 6
-    costs = [sketch(source, target).cost for target in order[:3]]
+    costs = [sum(part(source, sketch(source, target)) for part in PARTS) for target in order[:3]]
     assert costs == sorted(costs)
     assert len(source.sketches) == 6  # none was made twice
+
+
+def test_what_cannot_win_is_not_looked_at_closely(portrait, monkeypatch):
+    small = portrait[::2, ::2].copy()
+    (face,) = find_faces(small)
+    source = look_at(small, face, tuple(RECOGNIZERS))
+    seen: list = []
+    costs = {"good": 1.0, "bad": 5.0}
+    monkeypatch.setattr(swap, "sketch", lambda source, target, turn: target)
+    parts = (lambda source, made: costs[made], lambda source, made: seen.append(made) or 0.5)
+    monkeypatch.setattr(swap, "PARTS", parts)
+    order = swap.promising(source, ["bad", "good"])
+    assert next(order) == "good" and seen == ["good"]
+    assert next(order) == "bad" and seen == ["good", "bad"]
 
 
 def test_a_warp_onto_itself_changes_next_to_nothing(portrait):
@@ -438,7 +452,7 @@ def test_light_is_taken_from_the_source(gain, portrait):
     crop = portrait[::2, ::2].copy()
     mesh = face_in_crop(crop).mesh[:, :2]
     source = np.clip(crop * gain, 0, 255).astype(np.uint8)
-    lit = relit(crop, mesh, source, mesh)
+    lit = relit(crop, mesh, light_on(source, mesh))
     x, y = mesh[[50, 280, 151]].astype(int).T
     assert np.abs(lit[y, x].astype(int) - source[y, x]).mean() < 16
 
@@ -455,14 +469,16 @@ def test_a_shadow_on_the_sources_cheek_does_not_come_along(softly_lit):
     x, y = mesh[50].astype(int).tolist()
     shadow = cv2.circle(np.ones(crop.shape[:2], np.float32), (x, y), 14, 0.7, -1)
     shaded = (crop * shadow[..., None]).astype(np.uint8)
-    with_it, without = (relit(crop, mesh, source, mesh).astype(int) for source in (shaded, crop))
+    with_it, without = (relit(crop, mesh, light_on(source, mesh)).astype(int) for source in (shaded, crop))
     assert np.abs(with_it - without)[y, x].mean() < 8
 
 
 def test_hard_light_on_the_target_is_softened(portrait):
     crop = portrait[::2, ::2].copy()
     mesh = face_in_crop(crop).mesh[:, :2]
-    before, after = (light_on(one, mesh).patchiness for one in (crop, relit(crop, mesh, crop, mesh)))
+    before, after = (
+        light_on(one, mesh).patchiness for one in (crop, relit(crop, mesh, light_on(crop, mesh)))
+    )
     assert before > 2 * PATCHY
     assert after < 0.7 * before
 
@@ -473,7 +489,9 @@ def test_highlights_do_not_turn_blue_in_paler_light(softly_lit):
     shiny = crop.copy()
     x, y = mesh[151].astype(int)
     shiny[y - 6 : y + 6, x - 6 : x + 6] = (238, 236, 234)
-    lit = relit(shiny, mesh, pale.astype(np.uint8), mesh)[y - 4 : y + 4, x - 4 : x + 4].astype(float)
+    lit = relit(shiny, mesh, light_on(pale.astype(np.uint8), mesh))[y - 4 : y + 4, x - 4 : x + 4].astype(
+        float
+    )
     assert (lit[..., 2] - lit[..., 0]).mean() < 8  # blue less red
 
 

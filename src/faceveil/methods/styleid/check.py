@@ -9,7 +9,7 @@ from faceveil.faces import Face, with_mesh
 from faceveil.faces.align import Alignment, similarity
 from faceveil.faces.attributes import attributes
 from faceveil.faces.face import Image
-from faceveil.methods.styleid.looks import MOUTH, PITCH, YAW, Floats, looks
+from faceveil.methods.styleid.looks import GAZE_X, MOUTH, PITCH, YAW, Floats, posture
 from faceveil.methods.styleid.targets import Person
 from faceveil.models.mobilestylegan import Floats as Embedding
 from faceveil.models.recognizers import TEMPLATES, recognizer
@@ -26,7 +26,7 @@ class Verdict:
 
     margins: Mapping[str, float]  # recogniser → distance in thresholds, over 1 is beyond
     presence: float
-    change: Floats  # of the looks
+    change: Floats  # of the posture
     years: float  # older
     same_gender: bool  # as the classifier sees it
     same_expression: bool
@@ -78,7 +78,7 @@ def check(image: Image, face: Face, before: Mapping[str, Embedding], person: Per
     return Verdict(
         margins(before, seen),
         after.presence or 0.0,
-        looks(image, after) - person.looks,
+        posture(after) - person.looks[:GAZE_X],
         seen_in.age - person.age,
         (seen_in.female > 0.5) == (person.female > 0.5),
         bool(seen_in.expression.argmax() == person.expression.argmax()),

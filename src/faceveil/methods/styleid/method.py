@@ -40,7 +40,7 @@ from faceveil.methods.styleid.swap import (
     fitted,
     look_at,
     moved_render,
-    sketch,
+    promising,
 )
 from faceveil.methods.styleid.swapper import mixed_render
 from faceveil.models.mobilestylegan import STYLE_DIM
@@ -192,10 +192,8 @@ class StyleId:
     def candidates(self, source: Source, rng: np.random.Generator) -> Iterator[int]:
         """Targets in the order to try them: of each few the one first that promises most."""
         every = enumerate(shortlists(source.person, source.embeddings, rng, self._dealt))
-        promising = (
-            sorted(few, key=lambda target: sketch(source, target, turn).cost)[:TRIED] for turn, few in every
-        )
-        return islice(chain.from_iterable(promising), self.tries)
+        best_first = (islice(promising(source, few, turn), TRIED) for turn, few in every)
+        return islice(chain.from_iterable(best_first), self.tries)
 
     def faces(self, source: Source, target: int, number: int) -> Iterator[Fitted]:
         """New faces from one target, to be checked in this order; `number` counts the tries before."""
