@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from faceveil.errors import ProtectionError, UsageError
 from faceveil.faces import Face, find_faces, pose, with_mesh
+from faceveil.faces.attributes import Attributes
 from faceveil.faces.gaze import gaze
 from faceveil.faces.regions import LIPS, OVAL
 from faceveil.methods import method
@@ -369,6 +370,7 @@ def protected_with(verdicts, shades, monkeypatch, portrait):
     monkeypatch.setattr(flow, "moved_render", lambda *_: source.crop)
     monkeypatch.setattr(flow, "fitted", lambda *_: next(tries))
     monkeypatch.setattr(flow, "promising", lambda source, few, turn: iter(few))
+    monkeypatch.setattr(flow, "sketch", lambda *_: SimpleNamespace(seen=None))
     monkeypatch.setattr(flow, "check", lambda *_: next(verdicts))
     after, _ = method("styleid").protect(small, face, RNG(0))
     return face, after
@@ -388,9 +390,29 @@ def passing(**more) -> SimpleNamespace:
 
 @pytest.mark.parametrize(("misfits", "kept"), [((2.0, 1.0), 200), ((1.0, 2.0), 60)])
 def test_of_two_tries_that_pass_but_do_not_suit_the_better_is_kept(misfits, kept, monkeypatch, portrait):
-    verdicts = iter([passing(suits=False, misfit=misfit) for misfit in misfits])
+    promises = {"mended_by": lambda *_: True}
+    verdicts = iter([passing(suits=False, misfit=misfit, **promises) for misfit in misfits])
     face, after = protected_with(verdicts, (60, 200), monkeypatch, portrait)
     assert np.abs(after[tuple(face.centre.astype(int)[::-1])].astype(int) - kept).max() <= 1
+
+
+def test_a_second_try_is_made_only_where_a_sketch_shows_what_is_missing(monkeypatch, portrait):
+    lacks = passing(suits=False, misfit=1.0, mended_by=lambda *_: False)
+    verdicts = iter([lacks, passing(suits=True)])
+    protected_with(verdicts, (60, 200), monkeypatch, portrait)
+    assert next(verdicts, None) is not None  # it was not asked
+
+
+def test_a_sketch_mends_what_a_face_lacked_and_need_not_do_more():
+    person = like(7)
+    unmoved = np.zeros(6)
+    older = Verdict({}, 1.0, unmoved, 30.0, True, True, {})
+    other_mood = Verdict({}, 1.0, unmoved, 0.0, True, False, {})
+    moved_on = np.roll(person.expression, 1)
+    assert older.mended_by(Attributes(person.age, person.female, moved_on), person)
+    assert not older.mended_by(Attributes(person.age + 20, person.female, person.expression), person)
+    assert other_mood.mended_by(Attributes(person.age + 20, person.female, person.expression), person)
+    assert not other_mood.mended_by(Attributes(person.age, person.female, moved_on), person)
 
 
 def test_another_gender_is_a_worse_fit_than_any_age_or_expression():

@@ -143,7 +143,7 @@ def _spline(knots: Floats, values: Floats) -> NDArray[np.float32]:
     ticks = ((np.arange(GRID) + 0.5) / GRID).astype(np.float32)
     grid = np.stack(np.meshgrid(ticks, ticks), axis=-1).reshape(-1, 2)
     parts = np.hstack([_plate(grid, knots.astype(np.float32)), np.ones_like(grid[:, :1]), grid])
-    return np.einsum("gk,dk->gd", parts, solved)
+    return np.asarray(np.einsum("gk,dk->gd", parts, solved), np.float32)
 
 
 def _plate(points: NDArray[np.floating], knots: NDArray[np.floating]) -> NDArray[np.floating]:

@@ -18,7 +18,7 @@ from faceveil.faces.mesh import SURE
 from faceveil.faces.regions import OVAL, Mask
 from faceveil.faces.sharpness import detail, no_sharper
 from faceveil.methods.styleid.blend import Pictured, put_in, with_hair_of
-from faceveil.methods.styleid.check import embeddings, margins
+from faceveil.methods.styleid.check import embeddings, margins, same_gender
 from faceveil.methods.styleid.choice import TRIED, shortlists
 from faceveil.methods.styleid.control import control
 from faceveil.methods.styleid.fit import fitted_mesh, looking, warp, with_forehead
@@ -220,7 +220,7 @@ def _unlike(source: Source, made: Sketch) -> float:
     turned = np.abs(posture(made.face) - person.looks[:GAZE_X])[[YAW, PITCH]]
     cost = float(turned.sum()) / DEGREES_UNIT + abs(seen.age - person.age) / YEARS_UNIT
     cost += OTHER_EXPRESSION * (1 - float(seen.expression[person.expression.argmax()]))
-    cost += OTHER_GENDER * ((seen.female > 0.5) != (person.female > 0.5))
+    cost += OTHER_GENDER * (not same_gender(seen, person))
     return cost + max(0.0, light_on(made.crop, made.mesh).patchiness - PATCHY) / PATCHY_UNIT
 
 
