@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from faceveil.errors import ProtectionError, UsageError
 from faceveil.faces import Face, find_faces, pose, with_mesh
-from faceveil.faces.attributes import Attributes
+from faceveil.faces.attributes import Attributes, expression_of
 from faceveil.faces.gaze import gaze
 from faceveil.faces.regions import LIPS, OVAL
 from faceveil.methods import method
@@ -35,9 +35,19 @@ from faceveil.methods.styleid.light import PATCHY, light_on, relit, with_lips_of
 from faceveil.methods.styleid.looks import TRAITS, face_in_crop, looks
 from faceveil.methods.styleid.mask import REGIONS, from_on, part_of
 from faceveil.methods.styleid.score import attribute_distance, ia_scores, identity_distance
-from faceveil.methods.styleid.swap import IDENTITY, PARTS, Fitted, choose, generator, look_at, sketch
+from faceveil.methods.styleid.swap import (
+    IDENTITY,
+    PARTS,
+    Fitted,
+    choose,
+    generator,
+    in_the_mood,
+    look_at,
+    sketch,
+)
 from faceveil.methods.styleid.tables import write_table
 from faceveil.methods.styleid.targets import NEIGHBOUR, Person, pool
+from faceveil.models.attributes import EXPRESSIONS
 from faceveil.models.recognizers import RECOGNIZERS, recognizer
 from faceveil.models.segmenter import person_mask
 from faceveil.photos import read_photo
@@ -460,6 +470,26 @@ def test_what_cannot_win_is_not_looked_at_closely(portrait, monkeypatch):
     order = swap.promising(source, ["bad", "good"])
     assert next(order) == "good" and seen == ["good"]
     assert next(order) == "bad" and seen == ["good", "bad"]
+
+
+def test_a_face_in_another_mood_is_led_to_the_sources():
+    targets, happy = pool(), EXPRESSIONS.index("happy")
+    neutral = np.flatnonzero(targets.expression[:, EXPRESSIONS.index("neutral")] > 0.8)[:300:75]
+    person = replace(like(7), expression=np.eye(7, dtype=np.float32)[happy])
+    for code in targets.codes[neutral]:
+        before, after = (expression_of_code(one)[happy] for one in (code, in_the_mood(person, code)))
+        assert after > max(before, 0.5)
+
+
+def test_a_face_in_the_right_mood_is_left_as_it_is():
+    code = pool().codes[7]
+    person = replace(like(7), expression=expression_of_code(code))
+    assert np.array_equal(in_the_mood(person, code), code)
+
+
+def expression_of_code(code: np.ndarray) -> np.ndarray:
+    crop = cv2.resize(generator().render(code[None], 64)[0], (128, 128), interpolation=cv2.INTER_CUBIC)
+    return expression_of(crop, face_in_crop(crop))
 
 
 def test_a_warp_onto_itself_changes_next_to_nothing(portrait):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faceveil.faces import Alignment, Face, align_ffhq, with_mesh
-from faceveil.faces.attributes import Attributes, attributes, skin_angle
+from faceveil.faces.attributes import Attributes, attributes, expression_of, skin_angle
 from faceveil.faces.face import Floats, Image
 from faceveil.faces.gaze import gaze
 from faceveil.faces.mesh import SURE
@@ -29,6 +29,7 @@ from faceveil.methods.styleid.looks import (
     GAZE_Y,
     MOODS,
     PITCH,
+    TRAITS,
     YAW,
     face_in_crop,
     looks,
@@ -61,6 +62,9 @@ SHARE = np.array([1.0, 1.0, 1.0, 0.3, 0.7, 0.3, 1.0, 1.0, 1.0] + [1.0] * len(MOO
 # How far each trait may be moved at first and after the sketch, in deviations: age reads too coarsely.
 FIRST = np.array([2.0] * 8 + [1.0] + [2.0] * len(MOODS))
 SECOND = np.array([1.0] * 8 + [0.6] + [1.0] * len(MOODS))
+FELT = slice(-len(MOODS), None)  # the moods among the traits
+MOOD_STEPS = 3  # at last, towards the source's expression, where it does not show
+MOOD_STEP = np.full(len(TRAITS), 1.5)  # how far each goes at most
 # What one unit of a sketch's cost is: thresholds that are missing to WANTED, years, patches of light beyond
 # PATCHY, degrees; and what another class costs.
 WANTED, MARGIN_UNIT, YEARS_UNIT, PATCHY_UNIT, DEGREES_UNIT = 1.4, 0.1, 3.0, 0.04, 5.0
@@ -175,13 +179,18 @@ def sketch(source: Source, target: int, turn: int = 0) -> Sketch:
         wplus = somebody_else(source, target, turn)
         change = _change(source.person, pool().traits(target))
         wplus = control().moved(wplus, change, FIRST)
-        small = generator().render(wplus[None], SKETCH)[0]
-        crop = np.asarray(cv2.resize(small, (PREVIEW, PREVIEW), interpolation=cv2.INTER_CUBIC), np.uint8)
+        crop = _small(wplus)
         face = face_in_crop(crop)
         assert face.mesh is not None
         made = Sketch(wplus, crop, face, with_forehead(face.mesh), attributes(crop, face))
         source.sketches[target, turn] = made
     return source.sketches[target, turn]
+
+
+def _small(wplus: Vector) -> Image:
+    """A cheap look at a code."""
+    small = generator().render(wplus[None], SKETCH)[0]
+    return np.asarray(cv2.resize(small, (PREVIEW, PREVIEW), interpolation=cv2.INTER_CUBIC), np.uint8)
 
 
 def somebody_else(source: Source, target: int, turn: int) -> Vector:
@@ -198,20 +207,37 @@ def moved_render(source: Source, target: int, turn: int = 0) -> Image:
     off = _change(source.person, shown)
     wplus = control().moved(first.wplus, CORRECTION * off, SECOND)
     wplus = harmonised(source.crop, source.mesh, source.light, first.crop, first.mesh, wplus)
+    wplus = in_the_mood(source.person, wplus)
     return np.asarray(generator().render(wplus[None], source.alignment.size)[0])
 
 
+def in_the_mood(person: Person, wplus: Vector) -> Vector:
+    """A code that a small render shows with the person's expression, as far as a few steps lead there."""
+    for _ in range(MOOD_STEPS):
+        crop = _small(wplus)
+        seen = expression_of(crop, face_in_crop(crop))
+        if seen.argmax() == person.expression.argmax():
+            break
+        change = np.zeros(len(TRAITS))
+        change[FELT] = _change_of_mood(person, traits(person.looks, person.age, seen)[FELT])
+        wplus = control().moved(wplus, change, MOOD_STEP)
+    return wplus
+
+
 def _change(person: Person, shown: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What of a face's traits is to change. Of the moods the source's may only grow, and only those that rival it
-    fade: to bring each to the source's number, unsure as these are, would tip the one that counts."""
+    """What of a face's traits is to change."""
     change: NDArray[np.float64] = SHARE * (person.traits - shown)
-    felt, seen = change[-len(MOODS) :], shown[-len(MOODS) :]
+    change[FELT] = _change_of_mood(person, shown[FELT])
+    return change
+
+
+def _change_of_mood(person: Person, seen: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of the moods the source's may only grow, and only those that rival it fade: to bring each to the source's
+    number, unsure as these are, would tip the one that counts."""
+    change = person.traits[FELT] - seen
     own = np.array([EXPRESSIONS.index(mood) == person.expression.argmax() for mood in MOODS])
     rival = ~own & (seen > seen[own].sum() - RIVAL)
-    felt[own] = np.maximum(felt[own], 0.0)
-    felt[rival] = np.minimum(felt[rival], 0.0)
-    felt[~own & ~rival] = 0.0
-    return change
+    return np.where(own, np.maximum(change, 0.0), np.where(rival, np.minimum(change, 0.0), 0.0))
 
 
 def _unlike(source: Source, made: Sketch) -> float:
