@@ -2,8 +2,8 @@
 
 The target is laid over the source by a similarity of the outlines alone, so that the proportions within the face,
 and where in it eyes, nose and mouth lie, stay the target's. Only towards the rim does the warp bend to the source's
-outline, so that ears and neck go on where they were. Lips and lids are then brought to the source's opening, which
-is expression, and irises to where the source looks.
+outline, so that ears and neck go on where they were. Lips and lids are then brought to the source's opening and the
+mouth's corners to its lift, which is expression, and irises to where the source looks.
 """
 
 from functools import cache
@@ -60,6 +60,8 @@ LOWER_LIP = [
         320,
     ),
 ]
+MOUTH_CORNERS = [61, 291]
+MOUTH = sorted({*LIPS, *UPPER_LIP, *LOWER_LIP, 62, 76, 78, 292, 306, 308})
 LIDS = (  # upper and lower lid of each eye, from corner to corner
     ([246, 161, 160, 159, 158, 157, 173], [7, 163, 144, 145, 153, 154, 155]),
     ([466, 388, 387, 386, 385, 384, 398], [249, 390, 373, 374, 380, 381, 382]),
@@ -85,7 +87,7 @@ def fitted_mesh(target: Floats, source: Floats) -> Floats:
     matrix = similarity(target[FACE_OUTLINE], source[FACE_OUTLINE])
     laid = target @ matrix[:, :2].T + matrix[:, 2]
     laid = laid + _rim()[:, None] * (source - laid)
-    return _with_opening_of(source, laid)
+    return _with_opening_of(source, _with_corners_of(source, laid))
 
 
 def irises(mesh: Floats, gaze: Floats) -> Floats:
@@ -153,11 +155,33 @@ def _plate(points: NDArray[np.floating], knots: NDArray[np.floating]) -> NDArray
     return np.asarray(0.5 * squared * np.log(np.maximum(squared, np.float32(1e-30))), points.dtype)
 
 
+def _with_corners_of(source: Floats, laid: Floats) -> Floats:
+    """The mouth bent until its corners are lifted as the source's: a smile is there, and little of who smiles."""
+    out = laid.copy()
+    down = _down(laid)
+    corners = laid[MOUTH_CORNERS]
+    along = corners[1] - corners[0]
+    place = 2 * (laid[MOUTH] - corners.mean(axis=0)) @ along / max(float(along @ along), 1e-9)  # −1 to 1
+    more = _lift(source, down) - _lift(laid, down)
+    out[MOUTH] -= more * np.minimum(place**2, 1.2)[:, None] * down
+    return out
+
+
+def _lift(mesh: Floats, down: Floats) -> float:
+    """How far the corners of the mouth lie above its middle."""
+    return float((mesh[[13, 14]].mean(axis=0) - mesh[MOUTH_CORNERS].mean(axis=0)) @ down)
+
+
+def _down(mesh: Floats) -> Floats:
+    """From forehead to chin, a unit long."""
+    down = mesh[152] - mesh[10]
+    return np.asarray(down / max(float(np.hypot(*down)), 1e-9))
+
+
 def _with_opening_of(source: Floats, laid: Floats) -> Floats:
     """Lips and lids as far apart as the source's."""
     out = laid.copy()
-    down = laid[152] - laid[10]
-    down /= max(float(np.hypot(*down)), 1e-9)
+    down = _down(laid)
     gap = _gap(source, UPPER_INNER, LOWER_INNER, down) - _gap(laid, UPPER_INNER, LOWER_INNER, down)
     out[UPPER_LIP] -= 0.3 * gap * down
     out[LOWER_LIP] += 0.7 * gap * down  # the jaw moves, the upper lip hardly
