@@ -63,8 +63,7 @@ SHARE = np.array([1.0, 1.0, 1.0, 0.3, 0.7, 0.3, 1.0, 1.0, 1.0] + [1.0] * len(MOO
 FIRST = np.array([2.0] * 8 + [1.0] + [2.0] * len(MOODS))
 SECOND = np.array([1.0] * 8 + [0.6] + [1.0] * len(MOODS))
 FELT = slice(-len(MOODS), None)  # the moods among the traits
-MOOD_STEPS = 3  # at last, towards the source's expression, where it does not show
-MOOD_STEP = np.full(len(TRAITS), 1.5)  # how far each goes at most
+MOOD_STEPS = 2  # at last, towards the source's expression, where it does not show; more swell faces
 # What one unit of a sketch's cost is: thresholds that are missing to WANTED, years, patches of light beyond
 # PATCHY, degrees; and what another class costs.
 WANTED, MARGIN_UNIT, YEARS_UNIT, PATCHY_UNIT, DEGREES_UNIT = 1.4, 0.1, 3.0, 0.04, 5.0
@@ -220,7 +219,7 @@ def in_the_mood(person: Person, wplus: Vector) -> Vector:
             break
         change = np.zeros(len(TRAITS))
         change[FELT] = _change_of_mood(person, traits(person.looks, person.age, seen)[FELT])
-        wplus = control().moved(wplus, change, MOOD_STEP)
+        wplus = control().moved(wplus, change, SECOND)
     return wplus
 
 
