@@ -67,6 +67,7 @@ FIRST = np.array([2.0] * 8 + [1.0] + [2.0] * len(MOODS))
 SECOND = np.array([1.0] * 8 + [0.6] + [1.0] * len(MOODS))
 FELT = slice(-len(MOODS), None)  # the moods among the traits
 MOOD_STEPS = 2  # at last, towards the source's expression, where it does not show; more swell faces
+CLEARLY = 1.5  # how much surer than of any other the network is of an expression that shows
 # What one unit of a sketch's cost is: thresholds that are missing to WANTED, years, patches of light beyond
 # PATCHY, degrees; and what another class costs.
 WANTED, MARGIN_UNIT, YEARS_UNIT, PATCHY_UNIT, DEGREES_UNIT = 1.4, 0.1, 3.0, 0.04, 5.0
@@ -218,7 +219,8 @@ def in_the_mood(person: Person, wplus: Vector) -> Vector:
     for _ in range(MOOD_STEPS):
         crop = _small(wplus)
         seen = expression_of(crop, face_in_crop(crop))
-        if seen.argmax() == person.expression.argmax():
+        own = person.expression.argmax()
+        if seen[own] >= CLEARLY * np.delete(seen, own).max():
             break
         change = np.zeros(len(TRAITS))
         change[FELT] = _change_of_mood(person, traits(person.looks, person.age, seen)[FELT])
