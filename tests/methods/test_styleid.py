@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faceveil.errors import ProtectionError, UsageError, WeightsError
+from faceveil.errors import ProtectionError, UsageError
 from faceveil.faces import Face, find_faces, pose, with_mesh
 from faceveil.faces.attributes import Attributes, expression_of
 from faceveil.faces.gaze import gaze
@@ -490,14 +490,6 @@ def test_a_face_in_the_right_mood_is_left_as_it_is():
 def expression_of_code(code: np.ndarray) -> np.ndarray:
     crop = cv2.resize(generator().render(code[None], 64)[0], (128, 128), interpolation=cv2.INTER_CUBIC)
     return expression_of(crop, face_in_crop(crop))
-
-
-def test_loading_ahead_leaves_it_to_who_needs_a_network_to_say_that_it_is_missing(monkeypatch):
-    def missing():
-        raise WeightsError("no weights")
-
-    monkeypatch.setattr(swap, "generator", missing)
-    swap.load_ahead()
 
 
 @pytest.mark.parametrize("lift", [-6.0, 6.0])

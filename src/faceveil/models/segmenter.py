@@ -4,7 +4,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from faceveil.models.runtime import Network, load
+from faceveil.models.runtime import load
 
 SIZE = 256
 
@@ -17,11 +17,6 @@ def person_mask(image_rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
     """
     height, width = image_rgb.shape[:2]
     small = cv2.resize(image_rgb, (SIZE, SIZE), interpolation=cv2.INTER_AREA)
-    (mask,) = load_segmenter()(small[None].astype(np.float32) / 255)
+    (mask,) = load("selfie.256")(small[None].astype(np.float32) / 255)
     full = cv2.resize(mask[0, :, :, 0], (width, height), interpolation=cv2.INTER_LINEAR)
     return np.clip(full, 0, 1).astype(np.float32)
-
-
-def load_segmenter() -> Network:
-    """The network, loaded on first use and kept."""
-    return load("selfie.256")

@@ -11,13 +11,12 @@ from faceveil.methods.company import Company, Met, Profile
 from faceveil.methods.styleid.check import PRESENCE, embeddings
 from faceveil.methods.styleid.choice import suitable
 from faceveil.methods.styleid.looks import face_in_crop
-from faceveil.methods.styleid.swap import Source, begin_loading, choose, look_at
+from faceveil.methods.styleid.swap import Source, choose, look_at
 from faceveil.models.mobilestylegan import Floats
 
 
 def met(crop: Image, recognizers: Sequence[str]) -> Met | None:
     """What to remember of an aligned face; None where the mesh network sees none."""
-    begin_loading()
     source = look_at(crop, face_in_crop(crop), tuple(recognizers))
     if source is None:
         return None

@@ -36,7 +36,7 @@ def harmonised(
     there = mesh * (SIZE / crop.shape[0])
     onto = fitted_mesh(face_mesh, there)
     lit = relit(warp(face, face_mesh, onto), onto, light)
-    code = np.asarray(encoder().encode(multiband(lit, small, _inside(there))[None])[0])
+    code = np.asarray(_encoder().encode(multiband(lit, small, _inside(there))[None])[0])
     code[FEATURES] = wplus[FEATURES]
     return code
 
@@ -51,6 +51,5 @@ def _inside(mesh: Floats) -> Mask:
 
 
 @once
-def encoder() -> Encoder:
-    """One for the process."""
+def _encoder() -> Encoder:
     return Encoder()

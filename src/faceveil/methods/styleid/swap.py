@@ -1,18 +1,15 @@
 """Swap one face: measure the source, choose a target that suits it, move it to the source's pose, fit it in."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import heappop, heappush
 from itertools import chain, islice
-from threading import Thread
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from faceveil.errors import FaceveilError
 from faceveil.faces import Alignment, Face, align_ffhq, with_mesh
 from faceveil.faces.attributes import Attributes, attributes, expression_of, skin_angle
 from faceveil.faces.face import Floats, Image
@@ -25,7 +22,7 @@ from faceveil.methods.styleid.check import embeddings, margins, same_gender
 from faceveil.methods.styleid.choice import TRIED, shortlists
 from faceveil.methods.styleid.control import control
 from faceveil.methods.styleid.fit import fitted_mesh, looking, warp, with_forehead
-from faceveil.methods.styleid.harmony import encoder, harmonised
+from faceveil.methods.styleid.harmony import harmonised
 from faceveil.methods.styleid.light import PATCHY, Light, Weights, light_on, relit, with_lips_of
 from faceveil.methods.styleid.looks import (
     GAZE_X,
@@ -47,7 +44,7 @@ from faceveil.models.mobilefacenet import CARD as ATTRNET_READS
 from faceveil.models.mobilestylegan import SIZES
 from faceveil.models.mobilestylegan import Floats as Vector
 from faceveil.models.runtime import allowed_threads, once
-from faceveil.models.segmenter import load_segmenter, person_mask
+from faceveil.models.segmenter import person_mask
 
 PREVIEW = 128  # px of a small render
 SKETCH = 64  # px of the render on which a target is first looked at, enlarged to PREVIEW
@@ -317,18 +314,3 @@ def _render_size(side: float) -> int:
 def generator() -> Generator:
     """One for the process, for as many threads as work in it."""
     return Generator(threads=allowed_threads())
-
-
-@once
-def begin_loading() -> None:
-    """Load what is wanted last while faces are met; only where the threads that meet them also replace them."""
-    if allowed_threads() > 1:
-        Thread(target=load_ahead).start()
-
-
-def load_ahead() -> None:
-    """What every face needs, once it is met."""
-    with suppress(FaceveilError):  # whoever then uses it is told
-        generator().compiled(SKETCH)
-        encoder()
-        load_segmenter()
