@@ -43,7 +43,7 @@ FAR_ORIGIN = 100.0  # unlikeness of another origin: after all of the same
 BLACK = 0.25  # share of black pixels in the face's middle from which it counts as covered
 STAGES = {
     "measure": "look_at",
-    "sketch": "sketch",
+    "sketch": "part_of_cost",
     "render": "moved_render",
     "fit": "fitted",
     "check": "check",

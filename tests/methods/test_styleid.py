@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 from faceveil.errors import ProtectionError, UsageError
 from faceveil.faces import Face, find_faces, pose, with_mesh
+from faceveil.faces.attributes import Attributes, expression_of
 from faceveil.faces.gaze import gaze
 from faceveil.faces.regions import LIPS, OVAL
 from faceveil.methods import method
 from faceveil.methods.styleid import method as flow
+from faceveil.methods.styleid import swap
 from faceveil.methods.styleid.blend import (
     Pictured,
-    hair,
     head_mask,
     head_window,
     multiband,
@@ -34,9 +35,19 @@ from faceveil.methods.styleid.light import PATCHY, light_on, relit, with_lips_of
 from faceveil.methods.styleid.looks import TRAITS, face_in_crop, looks
 from faceveil.methods.styleid.mask import REGIONS, from_on, part_of
 from faceveil.methods.styleid.score import attribute_distance, ia_scores, identity_distance
-from faceveil.methods.styleid.swap import IDENTITY, Fitted, choose, generator, look_at, sketch
+from faceveil.methods.styleid.swap import (
+    IDENTITY,
+    PARTS,
+    Fitted,
+    choose,
+    generator,
+    in_the_mood,
+    look_at,
+    sketch,
+)
 from faceveil.methods.styleid.tables import write_table
 from faceveil.methods.styleid.targets import NEIGHBOUR, Person, pool
+from faceveil.models.attributes import EXPRESSIONS
 from faceveil.models.recognizers import RECOGNIZERS, recognizer
 from faceveil.models.segmenter import person_mask
 from faceveil.photos import read_photo
@@ -214,7 +225,7 @@ def test_a_bald_heads_shine_is_not_hair():
     above = int(mesh[468:, 1].min())
     crop[: above // 2] = (40, 30, 25)
     crop[above // 2 + 8 : above - 4, 118:138] = (240, 240, 245)
-    found = hair(Pictured(crop, mesh, np.ones((256, 256), np.float32)))
+    found = Pictured(crop, mesh, np.ones((256, 256), np.float32)).hair
     assert found[: above // 2].min() > 0.9
     assert found[above // 2 :].max() == 0
 
@@ -368,7 +379,8 @@ def protected_with(verdicts, shades, monkeypatch, portrait):
     tries = (Fitted(np.full_like(source.crop, shade), mask, source.mesh) for shade in shades)
     monkeypatch.setattr(flow, "moved_render", lambda *_: source.crop)
     monkeypatch.setattr(flow, "fitted", lambda *_: next(tries))
-    monkeypatch.setattr(flow, "sketch", lambda *_: SimpleNamespace(cost=0.0))
+    monkeypatch.setattr(flow, "promising", lambda source, few, turn: iter(few))
+    monkeypatch.setattr(flow, "sketch", lambda *_: SimpleNamespace(seen=None))
     monkeypatch.setattr(flow, "check", lambda *_: next(verdicts))
     after, _ = method("styleid").protect(small, face, RNG(0))
     return face, after
@@ -388,15 +400,35 @@ def passing(**more) -> SimpleNamespace:
 
 @pytest.mark.parametrize(("misfits", "kept"), [((2.0, 1.0), 200), ((1.0, 2.0), 60)])
 def test_of_two_tries_that_pass_but_do_not_suit_the_better_is_kept(misfits, kept, monkeypatch, portrait):
-    verdicts = iter([passing(suits=False, misfit=misfit) for misfit in misfits])
+    promises = {"mended_by": lambda *_: True}
+    verdicts = iter([passing(suits=False, misfit=misfit, **promises) for misfit in misfits])
     face, after = protected_with(verdicts, (60, 200), monkeypatch, portrait)
     assert np.abs(after[tuple(face.centre.astype(int)[::-1])].astype(int) - kept).max() <= 1
 
 
+def test_a_second_try_is_made_only_where_a_sketch_shows_what_is_missing(monkeypatch, portrait):
+    lacks = passing(suits=False, misfit=1.0, mended_by=lambda *_: False)
+    verdicts = iter([lacks, passing(suits=True)])
+    protected_with(verdicts, (60, 200), monkeypatch, portrait)
+    assert next(verdicts, None) is not None  # it was not asked
+
+
+def test_a_sketch_mends_what_a_face_lacked_and_need_not_do_more():
+    person = like(7)
+    unmoved = np.zeros(6)
+    older = Verdict({}, 1.0, unmoved, 30.0, True, True, {})
+    other_mood = Verdict({}, 1.0, unmoved, 0.0, True, False, {})
+    moved_on = np.roll(person.expression, 1)
+    assert older.mended_by(Attributes(person.age, person.female, moved_on), person)
+    assert not older.mended_by(Attributes(person.age + 20, person.female, person.expression), person)
+    assert other_mood.mended_by(Attributes(person.age + 20, person.female, person.expression), person)
+    assert not other_mood.mended_by(Attributes(person.age, person.female, moved_on), person)
+
+
 def test_another_gender_is_a_worse_fit_than_any_age_or_expression():
-    looks_unchanged = np.zeros(8)
-    aged = Verdict({}, 1.0, looks_unchanged, 70.0, True, False, {})
-    other = Verdict({}, 1.0, looks_unchanged, 0.0, False, True, {})
+    unmoved = np.zeros(6)
+    aged = Verdict({}, 1.0, unmoved, 70.0, True, False, {})
+    other = Verdict({}, 1.0, unmoved, 0.0, False, True, {})
     assert not aged.suits and aged.misfit < other.misfit
 
 
@@ -404,10 +436,10 @@ def test_harmony_takes_features_from_the_target_and_hair_from_the_source(portrai
     crop = portrait[::2, ::2].copy()
     mesh = with_forehead(face_in_crop(crop).mesh)
     hair = (person_mask(crop) > 0.9) & (np.arange(256)[:, None] < mesh[10, 1])
-    off = []
+    light, off = light_on(crop, mesh), []
     for target in pool().codes[:2000:500]:
         face = generator().render(target[None], 128)[0]
-        code = harmonised(crop, mesh, face, with_forehead(face_in_crop(face).mesh), target)
+        code = harmonised(crop, mesh, light, face, with_forehead(face_in_crop(face).mesh), target)
         assert np.array_equal(code[FEATURES], target[FEATURES])
         shown = (generator().render(one[None], 256)[0][hair].mean(axis=0) for one in (code, target))
         off.append([np.abs(colour - crop[hair].mean(axis=0)).mean() for colour in shown])
@@ -421,9 +453,63 @@ def test_of_the_first_few_targets_the_most_promising_is_tried_first(portrait):
     source = look_at(small, face, tuple(RECOGNIZERS))
     order = list(replace(method("styleid"), tries=6).candidates(source, RNG(2)))
     assert sorted(order) == sorted(choose(source, RNG(2), 6)) and len(set(order)) == 6
-    costs = [sketch(source, target).cost for target in order[:3]]
+    costs = [sum(part(source, sketch(source, target)) for part in PARTS) for target in order[:3]]
     assert costs == sorted(costs)
     assert len(source.sketches) == 6  # none was made twice
+
+
+def test_what_cannot_win_is_not_looked_at_closely(portrait, monkeypatch):
+    small = portrait[::2, ::2].copy()
+    (face,) = find_faces(small)
+    source = look_at(small, face, tuple(RECOGNIZERS))
+    seen: list = []
+    costs = {"good": 1.0, "bad": 5.0}
+    monkeypatch.setattr(swap, "sketch", lambda source, target, turn: target)
+    parts = (lambda source, made: costs[made], lambda source, made: seen.append(made) or 0.5)
+    monkeypatch.setattr(swap, "PARTS", parts)
+    order = swap.promising(source, ["bad", "good"])
+    assert next(order) == "good" and seen == ["good"]
+    assert next(order) == "bad" and seen == ["good", "bad"]
+
+
+def test_a_face_in_another_mood_is_led_to_the_sources():
+    targets, happy = pool(), EXPRESSIONS.index("happy")
+    neutral = np.flatnonzero(targets.expression[:, EXPRESSIONS.index("neutral")] > 0.8)[:300:75]
+    person = replace(like(7), expression=np.eye(7, dtype=np.float32)[happy])
+    for code in targets.codes[neutral]:
+        before, after = (expression_of_code(one)[happy] for one in (code, in_the_mood(person, code)))
+        assert after > 4 * before
+
+
+def test_a_face_in_the_right_mood_is_left_as_it_is():
+    code = pool().codes[7]
+    person = replace(like(7), expression=expression_of_code(code))
+    assert np.array_equal(in_the_mood(person, code), code)
+
+
+def expression_of_code(code: np.ndarray) -> np.ndarray:
+    crop = cv2.resize(generator().render(code[None], 64)[0], (128, 128), interpolation=cv2.INTER_CUBIC)
+    return expression_of(crop, face_in_crop(crop))
+
+
+@pytest.mark.parametrize("lift", [-6.0, 6.0])
+def test_the_corners_of_the_mouth_lift_as_the_sources(lift):
+    target = with_forehead(control().mesh * 256)
+    source = target.copy()
+    source[[61, 291], 1] -= lift
+    onto = fitted_mesh(target, source)
+    assert (onto - target)[[61, 291], 1] == pytest.approx([-lift] * 2, abs=0.5)
+    assert np.abs(onto - target)[[0, 17, 13, 14, 1, 33, 263]].max() < 0.5  # middle of the lips, nose, eyes
+
+
+def test_a_warp_moves_what_lies_at_a_vertex_with_it():
+    mesh = with_forehead(control().mesh * 256)
+    onto = mesh + np.array([6.0, -4.0])
+    dotted = np.zeros((256, 256, 3), np.uint8)
+    x, y = mesh[1].astype(int)
+    dotted[y - 2 : y + 3, x - 2 : x + 3] = 255
+    rows, columns = np.nonzero(warp(dotted, mesh, onto)[..., 0] > 127)
+    assert (columns.mean() - x, rows.mean() - y) == pytest.approx((6.0, -4.0), abs=0.7)
 
 
 def test_a_warp_onto_itself_changes_next_to_nothing(portrait):
@@ -438,7 +524,7 @@ def test_light_is_taken_from_the_source(gain, portrait):
     crop = portrait[::2, ::2].copy()
     mesh = face_in_crop(crop).mesh[:, :2]
     source = np.clip(crop * gain, 0, 255).astype(np.uint8)
-    lit = relit(crop, mesh, source, mesh)
+    lit = relit(crop, mesh, light_on(source, mesh))
     x, y = mesh[[50, 280, 151]].astype(int).T
     assert np.abs(lit[y, x].astype(int) - source[y, x]).mean() < 16
 
@@ -455,14 +541,16 @@ def test_a_shadow_on_the_sources_cheek_does_not_come_along(softly_lit):
     x, y = mesh[50].astype(int).tolist()
     shadow = cv2.circle(np.ones(crop.shape[:2], np.float32), (x, y), 14, 0.7, -1)
     shaded = (crop * shadow[..., None]).astype(np.uint8)
-    with_it, without = (relit(crop, mesh, source, mesh).astype(int) for source in (shaded, crop))
+    with_it, without = (relit(crop, mesh, light_on(source, mesh)).astype(int) for source in (shaded, crop))
     assert np.abs(with_it - without)[y, x].mean() < 8
 
 
 def test_hard_light_on_the_target_is_softened(portrait):
     crop = portrait[::2, ::2].copy()
     mesh = face_in_crop(crop).mesh[:, :2]
-    before, after = (light_on(one, mesh).patchiness for one in (crop, relit(crop, mesh, crop, mesh)))
+    before, after = (
+        light_on(one, mesh).patchiness for one in (crop, relit(crop, mesh, light_on(crop, mesh)))
+    )
     assert before > 2 * PATCHY
     assert after < 0.7 * before
 
@@ -473,7 +561,9 @@ def test_highlights_do_not_turn_blue_in_paler_light(softly_lit):
     shiny = crop.copy()
     x, y = mesh[151].astype(int)
     shiny[y - 6 : y + 6, x - 6 : x + 6] = (238, 236, 234)
-    lit = relit(shiny, mesh, pale.astype(np.uint8), mesh)[y - 4 : y + 4, x - 4 : x + 4].astype(float)
+    lit = relit(shiny, mesh, light_on(pale.astype(np.uint8), mesh))[y - 4 : y + 4, x - 4 : x + 4].astype(
+        float
+    )
     assert (lit[..., 2] - lit[..., 0]).mean() < 8  # blue less red
 
 

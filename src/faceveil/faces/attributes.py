@@ -53,7 +53,7 @@ def attributes(image: Image, face: Face) -> Attributes:
     return Attributes(
         age(_chip(image, face, AGE_SIZE)),
         female(_chip(image, face, GENDER_SIZE)),
-        _expression(image, face),
+        expression_of(image, face),
     )
 
 
@@ -90,7 +90,7 @@ def attribute_vector(
         aligned = align_ffhq(face, CROP_SIZE).crop(image) if crop is None else crop
         values |= dict(zip(net.labels, net.read(aligned[None])[0], strict=True))
     if any(name in EXPRESSION_NAMES for name in wanted):
-        values |= dict(zip(EXPRESSION_NAMES, _expression(image, face), strict=True))
+        values |= dict(zip(EXPRESSION_NAMES, expression_of(image, face), strict=True))
     return np.array([values[name] for name in wanted], np.float32)
 
 
@@ -118,9 +118,9 @@ def _chip(image: Image, face: Face, size: int) -> Image:
     return Alignment(similarity(face.points, template), size).crop(image)
 
 
-def _expression(image: Image, face: Face) -> NDArray[np.float32]:
-    """By the detector's box, as others read it, and by the points with two margins, each also mirrored: half and
-    half, for one crop alone is read otherwise after the slightest change."""
+def expression_of(image: Image, face: Face) -> NDArray[np.float32]:
+    """Probabilities of EXPRESSIONS: by the detector's box, as others read it, and by the points with two margins,
+    each also mirrored: half and half, for one crop alone is read otherwise after the slightest change."""
     views = [_square(image, face, margin) for margin in MARGINS]
     views += [np.ascontiguousarray(view[:, ::-1]) for view in views]
     placed = np.mean([expression(view) for view in views], axis=0)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from faceveil.models.layers import Node, Weights, conv, inverted_residual, relu6
 from faceveil.models.mobilenetv2 import normalised
-from faceveil.models.runtime import openvino
+from faceveil.models.runtime import once, openvino
 from faceveil.models.store import weights as stored_weights
 from faceveil.models.unpickle import read_torch
 
@@ -34,7 +34,13 @@ def mobilefacenet(path: Path) -> Any:
     from openvino import opset13 as ops
 
     image = ops.parameter([-1, 3, 112, 112], np.float32, name="image")
-    return ov.Model([layers(image, read_torch(path))[1]], [image], "mobilefacenet")
+    return ov.Model([layers(image, _read(path))[1]], [image], "mobilefacenet")
+
+
+@once
+def _read(path: Path) -> Weights:
+    """Kept, for three networks are built from the one file."""
+    return read_torch(path)
 
 
 def layers(image: Any, weights: Weights) -> tuple[Any, Any]:
@@ -66,13 +72,13 @@ def layers_in_ffhq(image: Node) -> tuple[Node, Node]:
     op = openvino().opset13
     rows, columns = arcface_matrices(image.get_output_shape(0)[-1])
     crop = op.matmul(op.matmul(op.constant(rows), image, False, False), op.constant(columns), False, True)
-    wide, narrow = layers(normalised(crop), read_torch(stored_weights(CARD)))
+    wide, narrow = layers(normalised(crop), _read(stored_weights(CARD)))
     return wide, op.normalize_l2(narrow, np.array([1]), 1e-12, "max")
 
 
 def embedding(crop: Node) -> Node:
     """Of a crop in the ArcFace template, 1 × 3 × 112 × 112 in [0, 1]; not normalised."""
-    return layers(normalised(crop), read_torch(stored_weights(CARD)))[1]
+    return layers(normalised(crop), _read(stored_weights(CARD)))[1]
 
 
 def arcface_matrices(size: int) -> tuple[Floats, Floats]:

@@ -5,6 +5,7 @@ new face brings the hair next to it along, but not what is behind it.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import cv2
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from faceveil.faces.face import Floats, Image
 from faceveil.faces.regions import Mask
 from faceveil.methods.styleid.fit import FACE_OUTLINE
-from faceveil.methods.styleid.light import skin_colour, skin_likeness
+from faceveil.methods.styleid.light import Weights, as_lab, as_rgb, likeness, skin_colour, squared_distance
 
 # How far beyond the outline the new face reaches, in half widths of the face: around the hair and under the jaw.
 HAIR_REACH, JAW_REACH = 0.60, 0.14
@@ -25,7 +26,6 @@ HAIR_FROM, HAIR_SURE = 0.35, 0.65  # of the way from the colour of skin to that 
 LEVELS = 4  # of the pyramid: colours meet over some 2 ** LEVELS px
 UNLIKE_SKIN = 0.2  # from which a pixel may be hair
 LEAST_HAIR = 0.004  # of the crop: less does not tell its colour
-Weights = NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +35,23 @@ class Pictured:
     crop: Image
     mesh: Floats  # with forehead
     person: Weights  # how surely each pixel shows a person
+
+    @cached_property
+    def lab(self) -> Weights:
+        """The crop in Lab."""
+        return as_lab(self.crop)
+
+    @cached_property
+    def hair(self) -> Weights:
+        """What of the person lies around the upper face and has not the colour of skin."""
+        side = self.crop.shape[0]
+        inner = np.zeros((side, side), np.uint8)
+        outline = self.mesh[FACE_OUTLINE]
+        centre = outline.mean(axis=0)
+        cv2.fillPoly(inner, [np.rint(centre + 0.97 * (outline - centre)).astype(np.int32)], 1)
+        upper = 1 - _ramp((_depth(self.mesh, side) - 0.45) / 0.2)
+        other = (1 - likeness(self.lab, self.mesh)) * self.person
+        return np.asarray(other * _rooted(other, self.person) * upper * (inner == 0), np.float32)
 
 
 def head_window(mesh: Floats, side: int, covered: bool = False) -> Weights:
@@ -80,22 +97,21 @@ def _grown(person: Weights) -> Weights:
 
 def with_hair_of(source: Pictured, new: Pictured) -> Image:
     """The new picture with the hair around its face in the colour of the source's."""
-    labs, hairs = (_lab(source.crop), _lab(new.crop)), [hair(source), hair(new)]
-    hairs[1] *= _nearer_to_hair(labs[1], hairs[1], new.mesh)
-    if min(one.sum() for one in hairs) < LEAST_HAIR * hairs[0].size:
+    own = new.hair * _nearer_to_hair(new.lab, new.hair, new.mesh)
+    if min(source.hair.sum(), own.sum()) < LEAST_HAIR * own.size:
         return new.crop
     wanted, had = (
-        np.einsum("ij,ijk->k", share, lab) / share.sum() for lab, share in zip(labs, hairs, strict=True)
+        np.einsum("ij,ijk->k", share, lab) / share.sum()
+        for share, lab in ((source.hair, source.lab), (own, new.lab))
     )
     gain = np.clip(wanted[0] / max(had[0], 1.0), LEAST_GAIN, [MOST_GAIN, 1, 1]).astype(
         np.float32
     )  # or grey turns red
     shift = np.clip(wanted - gain * had, -MOST_SHIFT, MOST_SHIFT).astype(np.float32)
-    soft = cv2.GaussianBlur(hairs[1], (0, 0), max(0.8, 0.01 * new.crop.shape[0]))[..., None]
-    lab = labs[1] + soft * ((gain - 1) * labs[1] + shift)
+    soft = cv2.GaussianBlur(own, (0, 0), max(0.8, 0.01 * new.crop.shape[0]))[..., None]
+    lab = new.lab + soft * ((gain - 1) * new.lab + shift)
     lab[..., 0] = np.clip(lab[..., 0], 0, 100)
-    rgb = np.clip(cv2.cvtColor(lab, cv2.COLOR_LAB2RGB), 0, 1)
-    return np.asarray(np.rint(rgb * 255), np.uint8)
+    return as_rgb(lab)
 
 
 def multiband(new: Image, old: Image, mask: Mask, levels: int = LEVELS) -> Image:
@@ -119,25 +135,13 @@ def _halved(image: Weights, levels: int) -> list[Weights]:
     return found
 
 
-def hair(one: Pictured) -> Weights:
-    """What of a person lies around the upper face and has not the colour of skin."""
-    side = one.crop.shape[0]
-    inner = np.zeros((side, side), np.uint8)
-    outline = one.mesh[FACE_OUTLINE]
-    centre = outline.mean(axis=0)
-    cv2.fillPoly(inner, [np.rint(centre + 0.97 * (outline - centre)).astype(np.int32)], 1)
-    upper = 1 - _ramp((_depth(one.mesh, side) - 0.45) / 0.2)
-    other = (1 - skin_likeness(one.crop, one.mesh)) * one.person
-    return np.asarray(other * _rooted(other, one.person) * upper * (inner == 0), np.float32)
-
-
 def _nearer_to_hair(lab: Weights, found: Weights, mesh: Floats) -> Weights:
     """1 where a colour is rather that of most of what was found than that of the cheeks: a forehead in the light is
     neither like cheeks nor hair."""
     if not (found > 0.5).any():
         return np.ones(lab.shape[:2], np.float32)
     to_hair, to_skin = (
-        ((lab - colour) ** 2).sum(axis=-1)
+        squared_distance(lab, colour)
         for colour in (np.median(lab[found > 0.5], axis=0), skin_colour(lab, mesh))
     )
     return _ramp((to_skin / np.maximum(to_skin + to_hair, 1e-6) - HAIR_FROM) / (HAIR_SURE - HAIR_FROM))
@@ -149,10 +153,6 @@ def _rooted(other: Weights, person: Weights) -> NDArray[np.bool_]:
     rim = cv2.dilate((person < 0.5).astype(np.uint8), np.ones((2 * SPILL + 1, 2 * SPILL + 1), np.uint8)) > 0
     rim[[0, -1]] = rim[:, [0, -1]] = True
     return np.asarray(np.isin(labels, np.unique(labels[rim & (labels > 0)])))
-
-
-def _lab(crop: Image) -> Weights:
-    return np.asarray(cv2.cvtColor(crop.astype(np.float32) / 255, cv2.COLOR_RGB2LAB), np.float32)
 
 
 def _depth(mesh: Floats, side: int) -> Weights:

@@ -7,9 +7,9 @@ import numpy as np
 
 from faceveil.faces import Face, with_mesh
 from faceveil.faces.align import Alignment, similarity
-from faceveil.faces.attributes import attributes
+from faceveil.faces.attributes import Attributes, attributes
 from faceveil.faces.face import Image
-from faceveil.methods.styleid.looks import MOUTH, PITCH, YAW, Floats, looks
+from faceveil.methods.styleid.looks import GAZE_X, MOUTH, PITCH, YAW, Floats, posture
 from faceveil.methods.styleid.targets import Person
 from faceveil.models.mobilestylegan import Floats as Embedding
 from faceveil.models.recognizers import TEMPLATES, recognizer
@@ -26,7 +26,7 @@ class Verdict:
 
     margins: Mapping[str, float]  # recogniser → distance in thresholds, over 1 is beyond
     presence: float
-    change: Floats  # of the looks
+    change: Floats  # of the posture
     years: float  # older
     same_gender: bool  # as the classifier sees it
     same_expression: bool
@@ -50,6 +50,24 @@ class Verdict:
     def misfit(self) -> float:
         """How much is missing of that; another gender is worse than anything else."""
         return 10.0 * (not self.same_gender) + (not self.same_expression) + abs(self.years) / YEARS
+
+    def mended_by(self, seen: Attributes, person: Person) -> bool:
+        """Whether a face that looks so would have what is missing."""
+        return (
+            (self.same_gender or same_gender(seen, person))
+            and (self.same_expression or same_expression(seen, person))
+            and (abs(self.years) <= YEARS or abs(seen.age - person.age) <= YEARS)
+        )
+
+
+def same_gender(seen: Attributes, person: Person) -> bool:
+    """As the classifier sees both."""
+    return (seen.female > 0.5) == (person.female > 0.5)
+
+
+def same_expression(seen: Attributes, person: Person) -> bool:
+    """As the network names both."""
+    return bool(seen.expression.argmax() == person.expression.argmax())
 
 
 def embeddings(image: Image, face: Face, recognizers: Sequence[str]) -> dict[str, Embedding]:
@@ -78,9 +96,9 @@ def check(image: Image, face: Face, before: Mapping[str, Embedding], person: Per
     return Verdict(
         margins(before, seen),
         after.presence or 0.0,
-        looks(image, after) - person.looks,
+        posture(after) - person.looks[:GAZE_X],
         seen_in.age - person.age,
-        (seen_in.female > 0.5) == (person.female > 0.5),
-        bool(seen_in.expression.argmax() == person.expression.argmax()),
+        same_gender(seen_in, person),
+        same_expression(seen_in, person),
         seen,
     )

@@ -2,8 +2,8 @@
 
 The target is laid over the source by a similarity of the outlines alone, so that the proportions within the face,
 and where in it eyes, nose and mouth lie, stay the target's. Only towards the rim does the warp bend to the source's
-outline, so that ears and neck go on where they were. Lips and lids are then brought to the source's opening, which
-is expression, and irises to where the source looks.
+outline, so that ears and neck go on where they were. Lips and lids are then brought to the source's opening and the
+mouth's corners to its lift, which is expression, and irises to where the source looks.
 """
 
 from functools import cache
@@ -21,6 +21,7 @@ from faceveil.methods.styleid.control import control
 FACE_OUTLINE = slice(468, 468 + len(OVAL))  # of a mesh with forehead
 RAISED = 0.05  # of the face's height
 BEND = 0.45  # of the face's half width: how far inwards the outline's bend reaches
+SMOOTHING = 1e-5  # of the warp, which need not meet every vertex
 GRID = 40  # the warp is smooth, so it is solved on a coarse grid and enlarged
 IRIS = 0.26  # of the eye's width: how far around an iris the picture moves with it
 UPPER_INNER = [191, 80, 81, 82, 13, 312, 311, 310, 415]
@@ -59,6 +60,8 @@ LOWER_LIP = [
         320,
     ),
 ]
+MOUTH_CORNERS = [61, 291]
+MOUTH = sorted({*LIPS, *UPPER_LIP, *LOWER_LIP, 62, 76, 78, 292, 306, 308})
 LIDS = (  # upper and lower lid of each eye, from corner to corner
     ([246, 161, 160, 159, 158, 157, 173], [7, 163, 144, 145, 153, 154, 155]),
     ([466, 388, 387, 386, 385, 384, 398], [249, 390, 373, 374, 380, 381, 382]),
@@ -84,7 +87,7 @@ def fitted_mesh(target: Floats, source: Floats) -> Floats:
     matrix = similarity(target[FACE_OUTLINE], source[FACE_OUTLINE])
     laid = target @ matrix[:, :2].T + matrix[:, 2]
     laid = laid + _rim()[:, None] * (source - laid)
-    return _with_opening_of(source, laid)
+    return _with_opening_of(source, _with_corners_of(source, laid))
 
 
 def irises(mesh: Floats, gaze: Floats) -> Floats:
@@ -116,32 +119,69 @@ def looking(crop: Image, mesh: Floats, own: Floats, wanted: Floats) -> Image:
 
 def warp(crop: Image, mesh: Floats, onto: Floats) -> Image:
     """The crop with its mesh's vertices moved to `onto` by a thin-plate spline; sizes and channels stay."""
-    from scipy.interpolate import RBFInterpolator  # slow to import
-
     side = crop.shape[0]
     frame = (
         np.array([[x, y] for x in (0.0, 0.5, 1.0) for y in (0.0, 0.5, 1.0) if (x, y) != (0.5, 0.5)]) * side
     )
     matrix = similarity(mesh, onto)
     there = frame @ matrix[:, :2].T + matrix[:, 2]
-    spline = RBFInterpolator(
-        np.vstack([onto[KNOTS], there]) / side,
-        np.vstack([mesh[KNOTS], frame]) / side,
-        kernel="thin_plate_spline",
-        smoothing=1e-5,
-    )
-    ticks = (np.arange(GRID) + 0.5) / GRID
-    grid = np.stack(np.meshgrid(ticks, ticks), axis=-1).reshape(-1, 2)
-    coarse = (spline(grid) * side).reshape(GRID, GRID, 2).astype(np.float32) - 0.5
+    knots, places = np.vstack([onto[KNOTS], there]) / side, np.vstack([mesh[KNOTS], frame]) / side
+    coarse = side * _spline(knots, places).reshape(GRID, GRID, 2) - np.float32(0.5)
     x, y = cv2.split(cv2.resize(coarse, (side, side), interpolation=cv2.INTER_LINEAR))
     return np.asarray(cv2.remap(crop, x, y, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REFLECT), np.uint8)
+
+
+def _spline(knots: Floats, values: Floats) -> NDArray[np.float32]:
+    """The thin-plate spline that takes knots nearly to values (both N × 2), on a grid over the unit square.
+
+    Not scipy's: importing that alone takes most of a second.
+    """
+    count = len(knots)
+    system = np.zeros((count + 3, count + 3))
+    system[:count, :count] = _plate(knots, knots) + SMOOTHING * np.eye(count)
+    system[:count, count:] = np.column_stack([np.ones(count), knots])
+    system[count:, :count] = system[:count, count:].T
+    solved = np.linalg.solve(system, np.vstack([values, np.zeros((3, 2))])).T.astype(np.float32, order="C")
+    ticks = ((np.arange(GRID) + 0.5) / GRID).astype(np.float32)
+    grid = np.stack(np.meshgrid(ticks, ticks), axis=-1).reshape(-1, 2)
+    parts = np.hstack([_plate(grid, knots.astype(np.float32)), np.ones_like(grid[:, :1]), grid])
+    return np.asarray(np.einsum("gk,dk->gd", parts, solved), np.float32)
+
+
+def _plate(points: NDArray[np.floating], knots: NDArray[np.floating]) -> NDArray[np.floating]:
+    """r² log r of every distance from points to knots."""
+    x, y = (points[:, None, axis] - knots[None, :, axis] for axis in (0, 1))
+    squared = x * x + y * y
+    return np.asarray(0.5 * squared * np.log(np.maximum(squared, np.float32(1e-30))), points.dtype)
+
+
+def _with_corners_of(source: Floats, laid: Floats) -> Floats:
+    """The mouth bent until its corners are lifted as the source's: a smile is there, and little of who smiles."""
+    out = laid.copy()
+    down = _down(laid)
+    corners = laid[MOUTH_CORNERS]
+    along = corners[1] - corners[0]
+    place = 2 * (laid[MOUTH] - corners.mean(axis=0)) @ along / max(float(along @ along), 1e-9)  # −1 to 1
+    more = _lift(source, down) - _lift(laid, down)
+    out[MOUTH] -= more * np.minimum(place**2, 1.2)[:, None] * down
+    return out
+
+
+def _lift(mesh: Floats, down: Floats) -> float:
+    """How far the corners of the mouth lie above its middle."""
+    return float((mesh[[13, 14]].mean(axis=0) - mesh[MOUTH_CORNERS].mean(axis=0)) @ down)
+
+
+def _down(mesh: Floats) -> Floats:
+    """From forehead to chin, a unit long."""
+    down = mesh[152] - mesh[10]
+    return np.asarray(down / max(float(np.hypot(*down)), 1e-9))
 
 
 def _with_opening_of(source: Floats, laid: Floats) -> Floats:
     """Lips and lids as far apart as the source's."""
     out = laid.copy()
-    down = laid[152] - laid[10]
-    down /= max(float(np.hypot(*down)), 1e-9)
+    down = _down(laid)
     gap = _gap(source, UPPER_INNER, LOWER_INNER, down) - _gap(laid, UPPER_INNER, LOWER_INNER, down)
     out[UPPER_LIP] -= 0.3 * gap * down
     out[LOWER_LIP] += 0.7 * gap * down  # the jaw moves, the upper lip hardly

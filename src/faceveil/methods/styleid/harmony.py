@@ -13,7 +13,7 @@ from faceveil.faces.face import Floats, Image
 from faceveil.faces.regions import Mask
 from faceveil.methods.styleid.blend import multiband
 from faceveil.methods.styleid.fit import FACE_OUTLINE, fitted_mesh, warp
-from faceveil.methods.styleid.light import relit
+from faceveil.methods.styleid.light import Light, relit
 from faceveil.models.encoder import INPUT_SIZE, Encoder
 from faceveil.models.mobilestylegan import Floats as Vector
 from faceveil.models.runtime import once
@@ -25,15 +25,17 @@ INSET = (
 )
 
 
-def harmonised(crop: Image, mesh: Floats, face: Image, face_mesh: Floats, wplus: Vector) -> Vector:
-    """The target's code (23 × 512) with the slots of frame and colour that go with the source's crop.
+def harmonised(
+    crop: Image, mesh: Floats, light: Light, face: Image, face_mesh: Floats, wplus: Vector
+) -> Vector:
+    """The target's code (23 × 512) with the slots of frame and colour that go with the source's crop and its light.
 
     Meshes are those with forehead; `face` is a small picture of the target, as large as the encoder reads.
     """
     small = np.asarray(cv2.resize(crop, (SIZE, SIZE), interpolation=cv2.INTER_AREA), np.uint8)
     there = mesh * (SIZE / crop.shape[0])
     onto = fitted_mesh(face_mesh, there)
-    lit = relit(warp(face, face_mesh, onto), onto, small, there)
+    lit = relit(warp(face, face_mesh, onto), onto, light)
     code = np.asarray(_encoder().encode(multiband(lit, small, _inside(there))[None])[0])
     code[FEATURES] = wplus[FEATURES]
     return code

@@ -40,9 +40,9 @@ class Light(NamedTuple):
     patchiness: float  # how large patches are on the skin
 
 
-def relit(target: Image, target_mesh: Floats, source: Image, source_mesh: Floats) -> Image:
-    """The target's crop under the source's light; both meshes are in crop pixels (468 × 2)."""
-    wanted, had = light_on(source, source_mesh), light_on(target, target_mesh)
+def relit(target: Image, mesh: Floats, wanted: Light) -> Image:
+    """The target's crop under another light; its mesh is in crop pixels (468 × 2)."""
+    had = light_on(target, mesh)
     allowed = min(wanted.patchiness, PATCHY)  # a fringe may pass for patches
     softer = np.clip(1 - allowed / max(had.patchiness, 1e-6), 0, SOFTEST)
     brighter = np.clip(wanted.slow[..., 0] - had.slow[..., 0], -MOST_GAIN, MOST_GAIN)
@@ -57,10 +57,14 @@ def relit(target: Image, target_mesh: Floats, source: Image, source_mesh: Floats
 def _under(fields: Weights, crop: Image) -> Image:
     """The crop with lightness and colours multiplied, and colours added."""
     whole = cv2.resize(fields, crop.shape[1::-1], interpolation=cv2.INTER_LINEAR)
-    lab = _lab(crop)
-    lab[..., 0] = np.clip((lab[..., 0] + DARK) * whole[..., 0] - DARK, 0, 100)
-    lab[..., 1:] = (lab[..., 1:] + GREY) * whole[..., 1:3] - GREY + whole[..., 3:]
-    return _rgb(lab)
+    gain, *tints, first, second = cv2.split(whole)
+    light, *colours = cv2.split(as_lab(crop))
+    light = np.clip((light + DARK) * gain - DARK, 0, 100)
+    tinted = [
+        (colour + GREY) * tint - GREY + rest
+        for colour, tint, rest in zip(colours, tints, (first, second), strict=True)
+    ]
+    return as_rgb(np.asarray(cv2.merge([light, *tinted]), np.float32))
 
 
 def with_lips_of(target: Image, target_mesh: Floats, source: Image, source_mesh: Floats) -> Image:
@@ -69,19 +73,19 @@ def with_lips_of(target: Image, target_mesh: Floats, source: Image, source_mesh:
     own = _redness(target, target_mesh)
     if own <= allowed:
         return target
-    lab = _lab(target)
+    lab = as_lab(target)
     skin = skin_colour(lab, target_mesh)
     share = np.zeros(target.shape[:2], np.float32)
     cv2.fillPoly(share, [_pixels(target_mesh[LIPS])], 1.0)
     share = np.asarray(cv2.GaussianBlur(share, (0, 0), LIPS_EDGE * target.shape[0]), np.float32)
     excess = np.maximum(lab[..., 1] - skin[1], 0)
     lab[..., 1] -= share * (1 - allowed / own) * excess
-    return _rgb(lab)
+    return as_rgb(lab)
 
 
 def _redness(crop: Image, mesh: Floats) -> float:
     """By how much the lips are redder than the cheeks, in Lab."""
-    lab = _lab(crop)
+    lab = as_lab(crop)
     middle = (mesh[LIP_RIMS[0]] + mesh[LIP_RIMS[1]]) / 2
     x, y = np.clip(_pixels(middle), 0, crop.shape[0] - 1).T
     return float(np.median(lab[y, x, 1]) - skin_colour(lab, mesh)[1])
@@ -89,7 +93,7 @@ def _redness(crop: Image, mesh: Floats) -> float:
 
 def light_on(crop: Image, mesh: Floats) -> Light:
     """The light on the skin of a face; what lies before the skin is left out."""
-    lab = _lab(np.asarray(cv2.resize(crop, (WORK, WORK), interpolation=cv2.INTER_AREA), np.uint8))
+    lab = as_lab(np.asarray(cv2.resize(crop, (WORK, WORK), interpolation=cv2.INTER_AREA), np.uint8))
     mesh = mesh * (WORK / crop.shape[0])
     weight = _skin_weight(lab, mesh)
     lab[..., 0] = np.log(lab[..., 0] + DARK)
@@ -137,11 +141,6 @@ def _fit(
     return coefficients
 
 
-def skin_likeness(crop: Image, mesh: Floats) -> Weights:
-    """1 where a pixel has the colour of the cheeks, 0 where it has not, smooth between."""
-    return _likeness(_lab(crop), mesh)
-
-
 def _skin_weight(lab: Weights, mesh: Floats) -> Weights:
     """The face without eyes, brows and lips, and without what has not the colour of skin."""
     weight = np.zeros((WORK, WORK), np.float32)
@@ -163,7 +162,8 @@ def skin_colour(lab: Weights, mesh: Floats) -> Weights:
     return np.asarray(np.median(_cheeks(lab, mesh), axis=0), np.float32)
 
 
-def _likeness(lab: Weights, mesh: Floats) -> Weights:
+def likeness(lab: Weights, mesh: Floats) -> Weights:
+    """1 where a pixel has the colour of the cheeks, 0 where it has not, smooth between."""
     colours = _cheeks(lab, mesh)
     spread = np.cov(colours.T) + np.diag([150.0, 10.0, 12.0])  # light varies more over a face than hue
     return _alike(lab, np.median(colours, axis=0), spread)
@@ -179,20 +179,27 @@ def _cheeks(lab: Weights, mesh: Floats) -> Weights:
 
 def _alike(lab: Weights, colour: Weights, spread: NDArray[np.floating]) -> Weights:
     """1 near a colour, 0 far from it, measured by a covariance."""
-    off = lab - colour
-    return _near(np.einsum("...i,ij,...j", off, np.linalg.inv(spread), off))
+    return _near(squared_distance(lab, colour, np.linalg.cholesky(np.linalg.inv(spread)).T))
 
 
-def _near(squared: NDArray[np.floating]) -> Weights:
+def squared_distance(lab: Weights, colour: Weights, root: NDArray[np.floating] = np.eye(3)) -> Weights:
+    """Of every pixel to a colour, measured after `root` (3 × 3)."""
+    off = cv2.transform(lab, np.column_stack([root, -root @ colour]))
+    return np.asarray(cv2.transform(off * off, np.ones((1, 3))), np.float32)
+
+
+def _near(squared: Weights) -> Weights:
     """1 for small squared distances, 0 for large ones."""
     return np.asarray(1 / (1 + np.exp(np.clip(1.5 * (squared - 6), -30, 30))), np.float32)
 
 
-def _lab(crop: Image) -> Weights:
+def as_lab(crop: Image) -> Weights:
+    """L from 0 to 100, a and b."""
     return np.asarray(cv2.cvtColor(crop.astype(np.float32) / 255, cv2.COLOR_RGB2LAB), np.float32)
 
 
-def _rgb(lab: Weights) -> Image:
+def as_rgb(lab: Weights) -> Image:
+    """And back, in bytes."""
     return np.rint(np.clip(cv2.cvtColor(lab, cv2.COLOR_LAB2RGB), 0, 1) * 255).astype(np.uint8)
 
 

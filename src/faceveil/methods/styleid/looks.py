@@ -67,14 +67,17 @@ def face_in_crop(crop: Image) -> Face:
 
 def looks(image: Image, face: Face) -> Floats:
     """The eight numbers of NAMES: degrees, then lengths in distances between the outer corners of the eyes."""
-    assert face.mesh is not None
+    return np.concatenate([posture(face), gaze(image, face)])
+
+
+def posture(face: Face) -> Floats:
+    """Those of NAMES that the mesh tells alone: all but the gaze."""
     head, mesh = pose(face), _in_head_frame(face)
     opening = np.linalg.norm(mesh[13] - mesh[14])
     width = np.linalg.norm(mesh[61] - mesh[291])
     lift = (mesh[13, 1] + mesh[14, 1]) / 2 - (mesh[61, 1] + mesh[291, 1]) / 2
     lids = [np.linalg.norm(mesh[a] - mesh[b]) for a, b in ((159, 145), (386, 374))]
-    x, y = gaze(image, face)
-    return np.array([head.yaw, head.pitch, opening, width, lift, np.mean(lids), x, y])
+    return np.array([head.yaw, head.pitch, opening, width, lift, np.mean(lids)])
 
 
 def traits(looks: Floats, age: float, expression: NDArray[np.floating]) -> Floats:

@@ -13,7 +13,7 @@ in black, or refused.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from faceveil.faces.regions import Mask
 from faceveil.methods.company import Company, Met, Profile
 from faceveil.methods.filters import FILTERS
 from faceveil.methods.styleid.channels import BLOCK, CHANNELS, SLOTS, best, read_table
-from faceveil.methods.styleid.check import check
+from faceveil.methods.styleid.check import Verdict, check
 from faceveil.methods.styleid.choice import CHOICES, TRIED, shortlists
 from faceveil.methods.styleid.deal import dealt
 from faceveil.methods.styleid.guests import met, received, seen, targets_for
@@ -40,6 +40,7 @@ from faceveil.methods.styleid.swap import (
     fitted,
     look_at,
     moved_render,
+    promising,
     sketch,
 )
 from faceveil.methods.styleid.swapper import mixed_render
@@ -57,7 +58,13 @@ IN_COMPANY = {  # what a run over a set adds, at the highest level and below
     "beard of one of at least three people.",
 }
 FEATHER = 0.012  # of the crop's side
-MORE = 1  # further tries for what is wished for besides, once a face holds the check
+
+
+class Tried(NamedTuple):
+    """A new face that holds the check."""
+
+    pasted: tuple[Image, Region]  # the part of the photo around it, and where it changed
+    verdict: Verdict
 
 
 @dataclass(frozen=True)
@@ -167,35 +174,46 @@ class StyleId:
         return self.company.dealt if self.company else ()
 
     def _search(self, source: Source, rng: np.random.Generator) -> tuple[Image, Region] | None:
-        """The first face that holds the check and suits; else the best of few that hold it; None where none does."""
-        found, least, more = None, np.inf, MORE
+        """The first face that holds the check, or a better one of the same few; None where none holds it."""
         company = self.company or Company()
         targets = self.candidates(source, rng) if company.targets is None else company.targets
-        for number, target in enumerate(targets, company.tried):
-            for new in self.faces(source, target, number):
-                where = placed(source.image, source.alignment, new.mask)
-                if where is None:
-                    return None
-                swapped = paste(source.image, new.crop, source.alignment, new.mask, feather=FEATHER)
-                verdict = check(swapped, source.face, source.embeddings, source.person)
-                if verdict.holds(self.needed) and company.apart(verdict.embeddings):
-                    if verdict.suits:
-                        return swapped, where
-                    if verdict.misfit < least:
-                        found, least = (swapped, where), verdict.misfit
-                    break
-            more -= found is not None
-            if more < 0:
-                break
+        left = enumerate(targets, company.tried)
+        for number, target in left:
+            found = self._tried(source, target, number)
+            if found is not None:
+                others = islice(left, TRIED - 1 - number % TRIED)
+                return (found if found.verdict.suits else self._mended(source, found, others)).pasted
+        return None
+
+    def _mended(self, source: Source, found: "Tried", others: Iterator[tuple[int, int]]) -> "Tried":
+        """The better of a face that lacks something and of one that may have it: where no other may, it stays."""
+        for number, target in others:
+            if self.may_mend(source, target, number, found.verdict):
+                other = self._tried(source, target, number)
+                return other if other and other.verdict.misfit < found.verdict.misfit else found
         return found
+
+    def may_mend(self, source: Source, target: int, number: int, lacking: Verdict) -> bool:
+        """Whether a target's sketch shows what another's face lacked."""
+        return lacking.mended_by(sketch(source, target, _turn(number)).seen, source.person)
+
+    def _tried(self, source: Source, target: int, number: int) -> "Tried | None":
+        """A target's new face in the photo, if it holds the check and keeps apart from others."""
+        for new in self.faces(source, target, number):
+            where = placed(source.image, source.alignment, new.mask)
+            if where is None:
+                return None
+            swapped = paste(source.image, new.crop, source.alignment, new.mask, feather=FEATHER)
+            verdict = check(swapped, source.face, source.embeddings, source.person)
+            if verdict.holds(self.needed) and (self.company or Company()).apart(verdict.embeddings):
+                return Tried((swapped, where), verdict)
+        return None
 
     def candidates(self, source: Source, rng: np.random.Generator) -> Iterator[int]:
         """Targets in the order to try them: of each few the one first that promises most."""
         every = enumerate(shortlists(source.person, source.embeddings, rng, self._dealt))
-        promising = (
-            sorted(few, key=lambda target: sketch(source, target, turn).cost)[:TRIED] for turn, few in every
-        )
-        return islice(chain.from_iterable(promising), self.tries)
+        best_first = (islice(promising(source, few, turn), TRIED) for turn, few in every)
+        return islice(chain.from_iterable(best_first), self.tries)
 
     def faces(self, source: Source, target: int, number: int) -> Iterator[Fitted]:
         """New faces from one target, to be checked in this order; `number` counts the tries before."""
@@ -212,6 +230,10 @@ class OfCode(StyleId):
     def candidates(self, source: Source, rng: np.random.Generator) -> Iterator[int]:
         """Targets as they come: what becomes of them depends on the source's code."""
         yield from choose(source, rng, self.tries, self._dealt)
+
+    def may_mend(self, source: Source, target: int, number: int, lacking: Verdict) -> bool:
+        """Nobody knows: there are no sketches."""
+        return True
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,9 @@
 """Swap one face: measure the source, choose a target that suits it, move it to the source's pose, fit it in."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from heapq import heappop, heappush
 from itertools import chain, islice
 
 import cv2
@@ -9,28 +11,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faceveil.faces import Alignment, Face, align_ffhq, with_mesh
-from faceveil.faces.attributes import Attributes, attributes, skin_angle
+from faceveil.faces.attributes import Attributes, attributes, expression_of, skin_angle
 from faceveil.faces.face import Floats, Image
 from faceveil.faces.gaze import gaze
 from faceveil.faces.mesh import SURE
 from faceveil.faces.regions import OVAL, Mask
 from faceveil.faces.sharpness import detail, no_sharper
 from faceveil.methods.styleid.blend import Pictured, put_in, with_hair_of
-from faceveil.methods.styleid.check import embeddings, margins
+from faceveil.methods.styleid.check import embeddings, margins, same_gender
 from faceveil.methods.styleid.choice import TRIED, shortlists
 from faceveil.methods.styleid.control import control
 from faceveil.methods.styleid.fit import fitted_mesh, looking, warp, with_forehead
 from faceveil.methods.styleid.harmony import harmonised
-from faceveil.methods.styleid.light import PATCHY, Weights, light_on, relit, with_lips_of
+from faceveil.methods.styleid.light import PATCHY, Light, Weights, light_on, relit, with_lips_of
 from faceveil.methods.styleid.looks import (
     GAZE_X,
     GAZE_Y,
     MOODS,
     PITCH,
+    TRAITS,
     YAW,
     face_in_crop,
     looks,
     lower_face_shade,
+    posture,
     traits,
 )
 from faceveil.methods.styleid.targets import LABELS, WORN, Person, labels, pool
@@ -58,6 +62,9 @@ SHARE = np.array([1.0, 1.0, 1.0, 0.3, 0.7, 0.3, 1.0, 1.0, 1.0] + [1.0] * len(MOO
 # How far each trait may be moved at first and after the sketch, in deviations: age reads too coarsely.
 FIRST = np.array([2.0] * 8 + [1.0] + [2.0] * len(MOODS))
 SECOND = np.array([1.0] * 8 + [0.6] + [1.0] * len(MOODS))
+FELT = slice(-len(MOODS), None)  # the moods among the traits
+MOOD_STEPS = 2  # at last, towards the source's expression, where it does not show; more swell faces
+CLEARLY = 1.5  # how much surer than of any other the network is of an expression that shows
 # What one unit of a sketch's cost is: thresholds that are missing to WANTED, years, patches of light beyond
 # PATCHY, degrees; and what another class costs.
 WANTED, MARGIN_UNIT, YEARS_UNIT, PATCHY_UNIT, DEGREES_UNIT = 1.4, 0.1, 3.0, 0.04, 5.0
@@ -90,6 +97,16 @@ class Source:
     corner_xy: tuple[int, int]  # of the part in the photo
     sketches: dict[tuple[int, int], "Sketch"] = field(default_factory=dict, init=False)  # by target and turn
 
+    @cached_property
+    def pictured(self) -> Pictured:
+        """The crop as it is blended with others."""
+        return Pictured(self.crop, self.mesh, person_mask(self.crop))
+
+    @cached_property
+    def light(self) -> Light:
+        """That on its skin."""
+        return light_on(self.crop, self.mesh)
+
 
 @dataclass(frozen=True, eq=False)
 class Sketch:
@@ -97,9 +114,9 @@ class Sketch:
 
     wplus: Vector
     crop: Image
-    mesh: Floats  # with forehead, in the crop
-    off: NDArray[np.float64]  # what is still to change, of looks.TRAITS
-    cost: float  # how little it promises
+    face: Face  # in the crop, with its mesh
+    mesh: Floats  # with forehead
+    seen: Attributes
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,25 +153,44 @@ def choose(source: Source, rng: np.random.Generator, count: int, dealt: Sequence
     return list(islice(chain.from_iterable(few), count))
 
 
+def promising(source: Source, targets: Sequence[int], turn: int = 0) -> Iterator[int]:
+    """These targets, the one first that promises most.
+
+    A cost only grows with each of its PARTS, so of a sketch no more is looked at than decides.
+    """
+    queue = [(0.0, place, 0) for place in range(len(targets))]
+    while queue:
+        cost, place, known = heappop(queue)
+        if known == len(PARTS):
+            yield targets[place]
+        else:
+            more = part_of_cost(known, source, targets[place], turn)
+            heappush(queue, (cost + more, place, known + 1))
+
+
+def part_of_cost(number: int, source: Source, target: int, turn: int) -> float:
+    """How little a target promises in one regard."""
+    return PARTS[number](source, sketch(source, target, turn))
+
+
 def sketch(source: Source, target: int, turn: int = 0) -> Sketch:
     """A first look at a target of the choice `turn` in the source's pose, expression and age; made once."""
     if (target, turn) not in source.sketches:
         wplus = somebody_else(source, target, turn)
         change = _change(source.person, pool().traits(target))
         wplus = control().moved(wplus, change, FIRST)
-        small = generator().render(wplus[None], SKETCH)[0]
-        crop = np.asarray(cv2.resize(small, (PREVIEW, PREVIEW), interpolation=cv2.INTER_CUBIC), np.uint8)
+        crop = _small(wplus)
         face = face_in_crop(crop)
         assert face.mesh is not None
-        seen = attributes(crop, face)
-        shown = traits(looks(crop, face), seen.age, seen.expression)
-        mesh = with_forehead(face.mesh)
-        cost = _cost(source, seen, labels(crop), embeddings(crop, face, list(source.embeddings)))
-        cost += max(0.0, light_on(crop, mesh).patchiness - PATCHY) / PATCHY_UNIT
-        cost += float(np.abs(shown - source.person.traits)[[YAW, PITCH]].sum()) / DEGREES_UNIT
-        off = _change(source.person, shown)
-        source.sketches[target, turn] = Sketch(wplus, crop, mesh, off, cost)
+        made = Sketch(wplus, crop, face, with_forehead(face.mesh), attributes(crop, face))
+        source.sketches[target, turn] = made
     return source.sketches[target, turn]
+
+
+def _small(wplus: Vector) -> Image:
+    """A cheap look at a code."""
+    small = generator().render(wplus[None], SKETCH)[0]
+    return np.asarray(cv2.resize(small, (PREVIEW, PREVIEW), interpolation=cv2.INTER_CUBIC), np.uint8)
 
 
 def somebody_else(source: Source, target: int, turn: int) -> Vector:
@@ -167,35 +203,70 @@ def somebody_else(source: Source, target: int, turn: int) -> Vector:
 def moved_render(source: Source, target: int, turn: int = 0) -> Image:
     """The target in the source's pose, expression, age and surroundings: the sketch corrected by what it was off."""
     first = sketch(source, target, turn)
-    wplus = control().moved(first.wplus, CORRECTION * first.off, SECOND)
-    wplus = harmonised(source.crop, source.mesh, first.crop, first.mesh, wplus)
+    shown = traits(looks(first.crop, first.face), first.seen.age, first.seen.expression)
+    off = _change(source.person, shown)
+    wplus = control().moved(first.wplus, CORRECTION * off, SECOND)
+    wplus = harmonised(source.crop, source.mesh, source.light, first.crop, first.mesh, wplus)
+    wplus = in_the_mood(source.person, wplus)
     return np.asarray(generator().render(wplus[None], source.alignment.size)[0])
 
 
+def in_the_mood(person: Person, wplus: Vector) -> Vector:
+    """A code that a small render shows with the person's expression, as far as a few steps lead there."""
+    for _ in range(MOOD_STEPS):
+        crop = _small(wplus)
+        seen = expression_of(crop, face_in_crop(crop))
+        own = person.expression.argmax()
+        if seen[own] >= CLEARLY * np.delete(seen, own).max():
+            break
+        change = np.zeros(len(TRAITS))
+        change[FELT] = _change_of_mood(person, traits(person.looks, person.age, seen)[FELT])
+        wplus = control().moved(wplus, change, SECOND)
+    return wplus
+
+
 def _change(person: Person, shown: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What of a face's traits is to change. Of the moods the source's may only grow, and only those that rival it
-    fade: to bring each to the source's number, unsure as these are, would tip the one that counts."""
+    """What of a face's traits is to change."""
     change: NDArray[np.float64] = SHARE * (person.traits - shown)
-    felt, seen = change[-len(MOODS) :], shown[-len(MOODS) :]
-    own = np.array([EXPRESSIONS.index(mood) == person.expression.argmax() for mood in MOODS])
-    rival = ~own & (seen > seen[own].sum() - RIVAL)
-    felt[own] = np.maximum(felt[own], 0.0)
-    felt[rival] = np.minimum(felt[rival], 0.0)
-    felt[~own & ~rival] = 0.0
+    change[FELT] = _change_of_mood(person, shown[FELT])
     return change
 
 
-def _cost(source: Source, seen: Attributes, shown: Vector, vectors: dict[str, Vector]) -> float:
-    """Near to the source, of another age, expression, origin or gender, with other glasses or beard."""
-    person = source.person
-    missing = [max(0.0, WANTED - margin) for margin in margins(source.embeddings, vectors).values()]
-    cost = float(np.mean(missing)) / MARGIN_UNIT if missing else 0.0
-    cost += abs(seen.age - person.age) / YEARS_UNIT
+def _change_of_mood(person: Person, seen: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of the moods the source's may only grow, and only those that rival it fade: to bring each to the source's
+    number, unsure as these are, would tip the one that counts."""
+    change = person.traits[FELT] - seen
+    own = np.array([EXPRESSIONS.index(mood) == person.expression.argmax() for mood in MOODS])
+    rival = ~own & (seen > seen[own].sum() - RIVAL)
+    return np.where(own, np.maximum(change, 0.0), np.where(rival, np.minimum(change, 0.0), 0.0))
+
+
+def _unlike(source: Source, made: Sketch) -> float:
+    """Another pose, age, expression or gender, or in a hard light."""
+    person, seen = source.person, made.seen
+    turned = np.abs(posture(made.face) - person.looks[:GAZE_X])[[YAW, PITCH]]
+    cost = float(turned.sum()) / DEGREES_UNIT + abs(seen.age - person.age) / YEARS_UNIT
     cost += OTHER_EXPRESSION * (1 - float(seen.expression[person.expression.argmax()]))
-    cost += OTHER_ORIGIN * (1 - float(shown[person.origin]))
+    cost += OTHER_GENDER * (not same_gender(seen, person))
+    return cost + max(0.0, light_on(made.crop, made.mesh).patchiness - PATCHY) / PATCHY_UNIT
+
+
+def _of_another_kind(source: Source, made: Sketch) -> float:
+    """Of another origin, with other glasses or beard."""
+    person, shown = source.person, labels(made.crop)
     worn = [LABELS.index(name) for name in WORN]
-    cost += OTHER_WORN * int(((shown[worn] > 0.5) != (person.labels[worn] > 0.5)).sum())
-    return cost + OTHER_GENDER * ((seen.female > 0.5) != (person.female > 0.5))
+    others = int(((shown[worn] > 0.5) != (person.labels[worn] > 0.5)).sum())
+    return OTHER_ORIGIN * (1 - float(shown[person.origin])) + OTHER_WORN * others
+
+
+def _near(source: Source, made: Sketch) -> float:
+    """Like the source to the recognisers."""
+    vectors = embeddings(made.crop, made.face, list(source.embeddings))
+    missing = [max(0.0, WANTED - margin) for margin in margins(source.embeddings, vectors).values()]
+    return float(np.mean(missing)) / MARGIN_UNIT if missing else 0.0
+
+
+PARTS = (_unlike, _of_another_kind, _near)  # of a sketch's cost, the dearest to look at last
 
 
 def fitted(source: Source, crop: Image) -> Fitted:
@@ -208,12 +279,11 @@ def fitted(source: Source, crop: Image) -> Fitted:
     own = gaze(crop, face)
     wanted = own + np.clip(source.person.looks[[GAZE_X, GAZE_Y]] - own, -MOST_GAZE, MOST_GAZE)
     turned = looking(np.ascontiguousarray(laid[..., :3]), onto, own, wanted)
-    lit = with_lips_of(relit(turned, onto, source.crop, source.mesh), onto, source.crop, source.mesh)
+    lit = with_lips_of(relit(turned, onto, source.light), onto, source.crop, source.mesh)
     lit = no_sharper(lit, detail(source.crop, middle := _middle(source)), middle)
     person = np.asarray(laid[..., 3] / 255, np.float32)
-    old = Pictured(source.crop, source.mesh, person_mask(source.crop))
-    lit = with_hair_of(old, Pictured(lit, onto, person))
-    return Fitted(*put_in(Pictured(lit, onto, person), old, source.person.covered), onto)
+    lit = with_hair_of(source.pictured, Pictured(lit, onto, person))
+    return Fitted(*put_in(Pictured(lit, onto, person), source.pictured, source.person.covered), onto)
 
 
 def _middle(source: Source) -> NDArray[np.bool_]:
