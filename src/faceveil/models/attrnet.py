@@ -23,6 +23,7 @@ from faceveil.errors import UsageError, WeightsError
 from faceveil.models import mobilefacenet
 from faceveil.models.layers import Node, Weights, linear, pool
 from faceveil.models.mobilenetv2 import taps
+from faceveil.models.npz import opened
 from faceveil.models.resnet50 import resnet50
 from faceveil.models.runtime import Network, once, openvino
 
@@ -69,7 +70,7 @@ class AttrNet:
 @cache
 def offered_labels(weights: Path = WEIGHTS) -> tuple[str, ...]:
     """The names of what a file offers, without making the network."""
-    with np.load(weights) as stored:
+    with opened(weights) as stored:
         return tuple(str(label) for label in stored["labels"][stored["offered"]])
 
 
@@ -101,7 +102,7 @@ def prepare(crop: NDArray[np.uint8]) -> NDArray[np.float32]:
 @once
 def _open(path: Path) -> tuple[tuple[Output, ...], str, Network]:
     try:
-        with np.load(path) as stored:
+        with opened(path) as stored:
             arrays = {name: stored[name] for name in stored}
         columns = (arrays.pop("labels"), arrays.pop("groups"), arrays.pop("offered"))
         trunk = str(arrays.pop("trunk"))

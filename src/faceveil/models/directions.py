@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 
 from faceveil.models.mobilestylegan import Floats
+from faceveil.models.npz import opened
 from faceveil.models.wspace import w_space
 
 DATA = Path(__file__).with_name("data") / "directions.npz"
@@ -34,5 +35,5 @@ def look_ahead(code: Floats) -> Floats:
 
 @cache
 def _direction(name: Direction) -> tuple[Floats, Floats]:
-    with np.load(DATA) as stored:
+    with opened(DATA) as stored:
         return stored[f"{name}.read"].astype(np.float32), stored[f"{name}.move"].astype(np.float32)

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from faceveil.errors import UsageError
 from faceveil.models import mobilestylegan as arrays
 from faceveil.models.mobilestylegan import FULL_SIZE, SIZES, SLOTS, STYLE_DIM, Floats, Synthesis
+from faceveil.models.npz import opened
 from faceveil.models.runtime import load, openvino
 from faceveil.models.store import weights
 from faceveil.models.wspace import w_space
@@ -154,7 +155,7 @@ def synthesis(size: int = FULL_SIZE) -> Synthesis:
     path = DATA / f"mobilestylegan-exit-{size}.npz"
     if not path.exists():  # 512 px is exact without a fit
         return exit_
-    with np.load(path) as fitted:
+    with opened(path) as fitted:
         return arrays.with_fitted_tail(exit_, {name: fitted[name].astype(np.float32) for name in fitted})
 
 

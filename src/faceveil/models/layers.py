@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from faceveil.models.npz import opened
 from faceveil.models.runtime import openvino
 
 Node = Any
@@ -21,7 +22,7 @@ EPSILON = 1e-5  # torch's default in a batch normalisation
 
 def read_weights(path: Path) -> dict[str, NDArray[np.float32]]:
     """The arrays of a file that ships in half precision, or in bytes with a scale for each row (`in_bytes`)."""
-    with np.load(path) as stored:
+    with opened(path) as stored:
         arrays = {name: stored[name].astype(np.float32) for name in stored}
     scales = {name: arrays.pop(name) for name in list(arrays) if name.endswith(SCALE)}
     return arrays | {

@@ -30,6 +30,7 @@ from faceveil.models.generator import as_wplus, cores, synthesis
 from faceveil.models.gradients import with_gradient
 from faceveil.models.layers import Node
 from faceveil.models.mobilestylegan import SLOTS, Floats, Style
+from faceveil.models.npz import opened
 from faceveil.models.runtime import Network, once, openvino, read_model
 from faceveil.models.synthesis import picture
 from faceveil.models.windows import CELLS, WHOLE, Window
@@ -166,7 +167,7 @@ def _descend(wplus: Floats, target: "_Target", steps: int, recipe: Recipe) -> Fl
 def _axes() -> Floats:
     """Directions of each slot of W+ (23 × 200 × 512), the longer the less the loss curves along them."""
     space = w_space()
-    with np.load(DATA / "projector-axes.npz") as stored:
+    with opened(DATA / "projector-axes.npz") as stored:
         axes, curvature = stored["axes"].astype(np.float32), stored["curvature"]
     scaled = axes / np.sqrt(curvature / curvature.mean() + SOFTEST)[..., None]
     directions: Floats = scaled @ (space.spread[:FREE, None] * space.axes[:FREE])

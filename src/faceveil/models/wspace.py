@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from faceveil.models.mobilestylegan import Floats
+from faceveil.models.npz import opened
 
 DATA = Path(__file__).with_name("data")
 
@@ -34,5 +35,5 @@ class WSpace:
 @cache
 def w_space() -> WSpace:
     """The measured space that ships with the package."""
-    with np.load(DATA / "mobilestylegan-w.npz") as stored:
+    with opened(DATA / "mobilestylegan-w.npz") as stored:
         return WSpace(stored["mean"], stored["axes"], stored["spread"])

@@ -10,6 +10,7 @@ import numpy as np
 from faceveil.errors import PhotoError, ProtectionError
 from faceveil.faces import Alignment, Face, find_faces
 from faceveil.faces.replace import cover_face, is_replaced, replace_face
+from faceveil.models.npz import mapped
 from faceveil.photos import Photo, encode_photo, read_photo, write_bytes
 from faceveil.pipeline.decide import Decision, pictures_file
 from faceveil.pipeline.journal import Outcome, Status, make_folder
@@ -73,7 +74,7 @@ def _replaced(
 ) -> Photo:
     if not faces:
         return photo
-    crops = np.load(file, mmap_mode="r")
+    crops = mapped(file)
     image, regions = photo.pixels, []
     for (face, place), picture in zip(faces, pictures, strict=True):
         if picture < 0:
@@ -124,7 +125,7 @@ def crops_of(decision: Decision, rng: np.random.Generator) -> list[Crop]:
 def write_crops(crops: list[Crop], output: Path, folder: Path, staging: Path) -> Iterator[Crop]:
     """Write them anew, whatever an earlier start wrote; yield each when it is there."""
     remove_crops(output)
-    pictures = np.load(pictures_file(folder, 0), mmap_mode="r")
+    pictures = mapped(pictures_file(folder, 0))
     data, of = b"", -1
     for crop in crops:
         if crop.picture != of:

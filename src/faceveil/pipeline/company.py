@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from faceveil.methods import CompanyMethod
 from faceveil.methods.company import Profile, too_near
+from faceveil.models.npz import mapped, opened
 from faceveil.photos import write_bytes
 from faceveil.pipeline.engines import Engine
 from faceveil.pipeline.journal import Journal, Outcome
@@ -118,7 +119,7 @@ def _joined(surveyed: Surveyed, recognizers: int) -> tuple[NDArray[np.float64], 
     suitable: list[Ints] = []
     for number, about in surveyed.photos.items():
         if about.count:
-            with np.load(met_file(surveyed.folder, number)) as found:
+            with opened(met_file(surveyed.folder, number)) as found:
                 embeddings.append(found["embeddings"])
                 profiles.append(found["profiles"])
                 suitable += np.split(found["suitable"], np.cumsum(found["lengths"])[:-1])
@@ -219,7 +220,7 @@ def _seated(seat: Seat, standing: Standing) -> Seat:
 
 def _new_faces(surveyed: Surveyed, guests: Guests, made: dict[int, int]) -> Floats:
     """Of all faces, as far as new ones are there."""
-    shape = np.load(guests.folder / MET, mmap_mode="r").shape
+    shape = mapped(guests.folder / MET).shape
     new = np.full(shape, np.nan, np.float32)
     for number, round_ in made.items():
         rows = surveyed.photos[number].rows

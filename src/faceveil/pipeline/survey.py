@@ -21,6 +21,7 @@ from faceveil.faces import Alignment, Face, FaceSet, align_ffhq, find_faces
 from faceveil.faces.boxes import shown_by
 from faceveil.faces.face_set import CROP_SIZE
 from faceveil.faces.replace import is_checkable, visible_inner
+from faceveil.models.npz import mapped, opened
 from faceveil.photos import Photo, read_photo, write_bytes
 from faceveil.pipeline.plan import Job
 from faceveil.pipeline.settings import SECOND, Settings
@@ -207,7 +208,7 @@ def read_faces(folder: Path, photo: PhotoFaces) -> list[tuple[Face, Alignment]]:
 
 
 def _load(folder: Path, name: str) -> Any:
-    return np.load(folder / f"{name}.npy", mmap_mode="r")
+    return mapped(folder / f"{name}.npy")
 
 
 def _copied(crops: Any, rows: NDArray[np.int64], path: Path) -> Any:
@@ -230,7 +231,7 @@ def assemble(folder: Path, numbers: list[int], failed: dict[int, str]) -> Survey
     joined: dict[str, Any] = {}
     about: dict[int, dict[str, object]] = {}
     for number in numbers:
-        with np.load(_file(folder, number)) as found:
+        with opened(_file(folder, number)) as found:
             about[number] = {"first": first, "count": counts[number], **json.loads(str(found["about"]))}
             for name in ARRAYS if counts[number] else ():
                 rows = found[name]
@@ -249,5 +250,5 @@ def assemble(folder: Path, numbers: list[int], failed: dict[int, str]) -> Survey
 
 
 def _count(path: Path) -> int:
-    with np.load(path) as found:
+    with opened(path) as found:
         return len(found["boxes"])

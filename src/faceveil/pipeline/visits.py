@@ -19,6 +19,7 @@ from faceveil.faces import Face, Region
 from faceveil.faces.face import Image
 from faceveil.methods import CompanyMethod
 from faceveil.methods.company import Company, Profile
+from faceveil.models.npz import mapped, opened
 from faceveil.photos import read_photo, write_bytes
 from faceveil.pipeline.journal import Outcome, Status
 from faceveil.pipeline.plan import Job
@@ -73,7 +74,7 @@ def meet_photo(item: tuple[int, PhotoFaces], settings: Settings, folder: Path) -
     """Remember the faces of one photo."""
     number, about = item
     method = _method(settings)
-    crops = np.load(folder / "crops.npy", mmap_mode="r")[about.rows] if about.count else []
+    crops = list(mapped(folder / "crops.npy")[about.rows]) if about.count else []
     met = [method.meet(np.array(crop)) for crop in crops]
     names = method.recognizers
     empty = np.full((len(names), 128), np.nan, np.float32)
@@ -127,7 +128,7 @@ def visit(item: Visit, settings: Settings, guests: Guests, round_: int) -> int:
 
 def read_made(folder: Path, round_: int, number: int) -> tuple[Outcome, bytes, Floats]:
     """What `visit` kept: the outcome, the encoded photo, the new faces (NaN where none is left)."""
-    with np.load(made_file(folder, round_, number)) as made:
+    with opened(made_file(folder, round_, number)) as made:
         values = json.loads(str(made["outcome"]))
         outcome = Outcome(**{**values, "notes": tuple(values["notes"])})
         return outcome, made["data"].tobytes(), made["new"]
@@ -176,13 +177,13 @@ def _known(seat: Seat, guests: Guests) -> list[Path]:
 
 
 def _others(path: Path, column: int, seat: Seat, guests: Guests) -> Floats:
-    faces = np.load(path, mmap_mode="r")[guests.subjects != seat.person, column]
+    faces = mapped(path)[guests.subjects != seat.person, column]
     return np.asarray(faces[~np.isnan(faces[:, 0])])
 
 
 def _targets(seat: Seat, method: CompanyMethod, guests: Guests) -> tuple[int, ...]:
     """The same for every photo of a person, whoever asks."""
-    crop = np.array(np.load(guests.folder / "crops.npy", mmap_mode="r")[guests.models[seat.person]])
+    crop = np.array(mapped(guests.folder / "crops.npy")[guests.models[seat.person]])
     rng = rng_for(guests.secret, f"\0person\0{seat.person}")
     return method.targets(crop, seat.profile, rng, seat.dealt)
 

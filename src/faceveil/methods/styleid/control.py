@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faceveil.models.mobilestylegan import Floats
+from faceveil.models.npz import opened
 from faceveil.models.recognizers import RECOGNIZERS
 from faceveil.models.runtime import once
 
@@ -56,7 +57,7 @@ def _unit(vector: Floats) -> Floats:
 @once
 def control() -> Control:
     """The directions that ship with the package."""
-    with np.load(DATA) as stored:
+    with opened(DATA) as stored:
         moves = stored["moves"].astype(np.float32)
         identity = {
             name: (slopes.astype(np.float32), mean.astype(np.float32))

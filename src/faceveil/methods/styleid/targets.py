@@ -16,6 +16,7 @@ from faceveil.methods.styleid.light import PATCHY
 from faceveil.methods.styleid.looks import traits
 from faceveil.models.attrnet import INPUT_SIZE, AttrNet
 from faceveil.models.mobilestylegan import Floats
+from faceveil.models.npz import opened
 from faceveil.models.recognizers import RECOGNIZERS, recognizer
 from faceveil.models.runtime import once
 from faceveil.models.wspace import w_space
@@ -208,7 +209,7 @@ def pool() -> Pool:
 
 def read_pool(path: Path) -> Pool:
     """What `training/pool.py` packed."""
-    with np.load(path) as stored:
+    with opened(path) as stored:
         scales, steps = stored["embedding_scale"], stored["embeddings"]
         vectors = {
             name: np.asarray(steps[:, number] * (scales[number] / BYTE), np.float32)
