@@ -36,6 +36,12 @@ LOOK, FACE_IN_LOOK = 128, 56  # px: side of a close-up, and how wide the propose
 GLANCE = 112  # px: a photo's longer side when it is seen whole, with black around that helps at the edges
 TILE, OVERLAP, GRID = 1600, 128, 64  # px
 QUICK_TILE, QUICK_GRID = 2048, 32  # px, in eight bits: fewer cuts, less black around a photo
+GATE = -2.5  # logit
+WINDOW, AT_ONCE = 96, 4  # px: side of what is seen at full size, and how many are seen together
+REACH = 24  # px: how far from a window's middle faces may have theirs
+MOST = 0.6  # of the photo in windows: from there on the whole is seen at full size
+SEEN_AT_HALF = 250  # px: wide enough to be seen at a glance too, which then need not propose what is smaller
+SETTLED = 0.5  # what scores this at half size needs no window
 
 
 def find(image: Image, thorough: bool = False) -> list[Face]:
@@ -57,13 +63,21 @@ def find_boxes(image: Image, thorough: bool = False) -> list[Face]:
     frame on.
     Boxes differ from those of `find` by a hundredth of their width or two, and so do points.
     """
-    look = Sizes(image).close_up
-    scale, threshold = ENLARGE if thorough else 1.0, PROPOSE[thorough]
-    cut = partial(tiles, longest=QUICK_TILE, overlap=OVERLAP, grid=QUICK_GRID)
-    found = _proposals(image, _quick_proposer(), scale, threshold, cut, QUICK_TILE)
-    found.append(_glance(look, image, threshold))
+    sizes, threshold = Sizes(image), PROPOSE[thorough]
+    look = sizes.close_up
+    glance = _glance(look, image, threshold)
+    if thorough:
+        found = _proposals(image, _quick_proposer(), ENLARGE, threshold, _quick_cut, QUICK_TILE)
+    else:
+        found = _gated_proposals(image, sizes.half, threshold)
+        glance = _of_width(glance, SEEN_AT_HALF, np.inf)
+    found.append(glance)
     faces = _confirmed_once(look, found)
     return [face for face in faces if face.size_wh[0] >= TINY or face.score >= CONFIRM_TINY]
+
+
+def _quick_cut(image: Image, scale: float) -> Iterator[View]:
+    return tiles(image, scale, longest=QUICK_TILE, overlap=OVERLAP, grid=QUICK_GRID)
 
 
 def _confirmed_once(close_up: CloseUp, found: Sequence[Proposals]) -> list[Face]:
@@ -86,6 +100,65 @@ def _proposals(
         scale /= LEVEL
 
 
+def _gated_proposals(image: Image, half: Image, threshold: float) -> list[Proposals]:
+    """Proposals at half size, and at full size from around those places where the gate takes small faces for possible."""
+    found, places = [], []
+    for view in _quick_cut(half, 1.0):
+        *levels, gate = _quick_proposer()(view.pixels[None])
+        cells = cells_of(levels, threshold)
+        boxes = 2 * view.to_photo(cells.boxes.reshape(-1, 2, 2)).reshape(-1, 4)
+        found.append((boxes, cells.scores))
+        places.append(_places(view, gate[0, 0], boxes[cells.scores > SETTLED]))
+    windows = _windows(image, np.concatenate(places))
+    if max(half.shape) > QUICK_TILE:
+        found += _proposals(image, _quick_proposer(), 0.5 / LEVEL, threshold, _quick_cut, QUICK_TILE)
+    if len(windows) * WINDOW**2 > MOST * image.shape[0] * image.shape[1]:
+        return found + [_proposed(view, _quick_proposer(), threshold) for view in _quick_cut(image, 1.0)]
+    return found + [_in_windows(windows[i : i + AT_ONCE], threshold) for i in range(0, len(windows), AT_ONCE)]
+
+
+def _places(view: View, gate: Floats, settled: Floats) -> Floats:
+    """Places in the photo that the gate lets pass and no settled face explains, best first (N×2)."""
+    row, column = np.nonzero(gate > GATE)
+    best = np.argsort(-gate[row, column], kind="stable")
+    places = 2 * view.to_photo((np.stack([column, row], axis=1)[best] + 0.5) * STRIDES[0])
+    centres, sizes = (settled[:, :2] + settled[:, 2:]) / 2, settled[:, 2:] - settled[:, :2]
+    explained = (np.abs(places[:, None] - centres) < 0.5 * sizes + STRIDES[0]).all(axis=2).any(axis=1)
+    return places[~explained]
+
+
+def _windows(image: Image, places: Floats) -> list[View]:
+    """Squares of the photo around places, the first of them first, until each place is near the middle of one."""
+    views = []
+    while len(places):
+        centre = places[0]
+        places = places[np.abs(places - centre).max(axis=1) > REACH]
+        room = np.maximum(0, np.array(image.shape[1::-1]) - WINDOW)
+        x, y = np.clip(np.round(centre - WINDOW / 2), 0, room).astype(int)
+        views.append(View(image[y : y + WINDOW, x : x + WINDOW], np.array([[1.0, 0, -x], [0, 1.0, -y]])))
+    return views
+
+
+def _in_windows(windows: Sequence[View], threshold: float) -> Proposals:
+    pixels = np.zeros((AT_ONCE, WINDOW, WINDOW, 3), np.uint8)
+    for n, view in enumerate(windows):
+        pixels[n, : view.pixels.shape[0], : view.pixels.shape[1]] = view.pixels
+    cells = cells_of(_window_proposer()(pixels), threshold)
+    middles = (cells.boxes[:, :2] + cells.boxes[:, 2:]) / 2
+    central = np.abs(middles - WINDOW / 2).max(axis=1) < WINDOW / 3
+    corners = np.array([-view.to_view[:, 2] for view in windows] + [np.zeros(2)] * AT_ONCE)[cells.picture]
+    boxes = cells.boxes + np.tile(corners, 2)
+    return _of_width((boxes[central], cells.scores[central]), 0, WINDOW / 2)
+
+
+def _of_width(proposals: Proposals, least: float, most: float) -> Proposals:
+    """Those of them that are as wide."""
+    boxes, scores = proposals
+    width = boxes[:, 2] - boxes[:, 0]
+    fitting = (width >= least) & (width <= most)
+    return boxes[fitting], scores[fitting]
+
+
 def _glance(close_up: CloseUp, image: Image, threshold: float) -> Proposals:
     """Proposals from the whole photo made small, where a face may fill the frame."""
     height, width = image.shape[:2]
@@ -94,7 +167,7 @@ def _glance(close_up: CloseUp, image: Image, threshold: float) -> Proposals:
 
 
 def _proposed(view: View, network: Network, threshold: float) -> Proposals:
-    cells = _cells(network(view.pixels[None]), threshold)
+    cells = cells_of(network(view.pixels[None])[: len(STRIDES)], threshold)
     return view.to_photo(cells.boxes.reshape(-1, 2, 2)).reshape(-1, 4), cells.scores
 
 
@@ -121,7 +194,7 @@ def _faces_in_looks(views: Sequence[View]) -> dict[int, Face]:
     if not views:
         return {}
     answers = _looker().each([view.pixels[None] for view in views])
-    cells = _cells([np.concatenate(level) for level in zip(*answers, strict=True)], HINT)
+    cells = cells_of([np.concatenate(level) for level in zip(*answers, strict=True)], HINT)
     boxes = cells.boxes
     centres, sizes = (boxes[:, :2] + boxes[:, 2:]) / 2, boxes[:, 2:] - boxes[:, :2]
     widths = np.maximum(sizes[:, 0], 0.8 * sizes[:, 1])
@@ -163,7 +236,7 @@ class Cells:
         return np.asarray((corner + self.numbers[cell, 4:].reshape(5, 2)) * stride)
 
 
-def _cells(levels: Sequence[Floats], threshold: float) -> Cells:
+def cells_of(levels: Sequence[Floats], threshold: float) -> Cells:
     """The cells that score more than the threshold, level by level."""
     least = np.log(threshold**2 / (1 - threshold**2))  # of both logits: neither can make up for the other
     picture, numbers, grid = [], [], []
@@ -190,8 +263,13 @@ def _proposer() -> Network:
 
 @once
 def _quick_proposer() -> Network:
-    """The same in eight bits; a close look in full precision decides what is a face."""
-    return yunet(("cls", "obj", "bbox"), eight_bits=True)
+    """The same in eight bits and with the gate; a close look in full precision decides what is a face."""
+    return yunet(("cls", "obj", "bbox"), eight_bits=True, gate=True)
+
+
+@once
+def _window_proposer() -> Network:
+    return yunet(("cls", "obj", "bbox"), count=AT_ONCE, side=WINDOW, eight_bits=True)
 
 
 @once
