@@ -2,10 +2,10 @@
 
                                     → src/faceveil/models/data/yunet.2023mar-gate.npz
 
-YuNet's pass over the half-size photo overlooks many faces under 24 px, but its maps know where they may be. Three small
-convolutions learn to read that from them: wanted is what the pass at full size, which they save, proposes where a face
-was put. Scenes are made of photos of LFW, UTKFace and portraits that the detector's benchmark does not use, on noise,
-clutter, writing and the borders of LFW's photos.
+YuNet's pass over the half-size photo overlooks many faces under 24 px, but its maps know where they may be. Three
+small convolutions learn to read that from them: wanted is what the pass at full size, which they save, proposes where
+a face was put. Scenes are made of photos of LFW, UTKFace and portraits that the detector's benchmark does not use, on
+noise, clutter, writing and the borders of LFW's photos.
 """
 
 import argparse
@@ -15,10 +15,10 @@ from pathlib import Path
 import cv2
 import numpy as np
 import torch
+from benchmarks.scenes import put
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from benchmarks.scenes import put
 from faceveil.faces.boxes import iou
 from faceveil.faces.yunet import PROPOSE, cells_of, find
 from faceveil.models.eight_bits import FOLDER
@@ -47,8 +47,8 @@ class Example:
     """What the half-size pass sees of a scene, and where the full pass found the faces that were put there."""
 
     maps: np.ndarray  # channels × rows × columns
-    faces: np.ndarray  # N × 3: x, y, width; of those, which the half-size pass proposes itself:
-    seen: np.ndarray
+    faces: np.ndarray  # N × 3: x, y, width
+    seen: np.ndarray  # which of them the half-size pass proposes itself
     unsure: np.ndarray  # rows × columns: neither right nor wrong
 
 
@@ -68,7 +68,9 @@ def heads(data: Path) -> tuple[list[Head], list[np.ndarray]]:
     return found, [read_photo(path).pixels for path in lfw]
 
 
-def scene(rng: np.random.Generator, heads: list[Head], photos: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+def scene(
+    rng: np.random.Generator, heads: list[Head], photos: list[np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
     """A picture, and N × 4 of x, y, width and height of the faces in it."""
     image = [noise, clutter, borders, borders][rng.integers(4)](rng, photos)
     taken, faces = np.zeros((HEIGHT, WIDTH), bool), []
@@ -236,7 +238,9 @@ def report(gate: nn.Sequential, examples: list[Example]) -> None:
             row, column = int(y / CELL), int(x / CELL)
             near = logits[max(row - 1, 0) : row + 2, max(column - 1, 0) : column + 2].max()
             found.append(np.inf if seen else near)
-    print(f"{len(found)} faces of the full pass, {np.isfinite(found).sum()} of them not proposed at half size")
+    print(
+        f"{len(found)} faces of the full pass, {np.isfinite(found).sum()} of them not proposed at half size"
+    )
     for lost in LOST:
         threshold = np.quantile(found, lost, method="lower")
         cells = np.mean([(part > threshold).sum() for part in elsewhere])

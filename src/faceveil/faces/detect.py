@@ -74,7 +74,7 @@ def find_faces(
     found = _finder(detector, mesh)(image, thorough)
     faces = [face for face in found if not shown_by(face.box_xyxy, besides)]
     if detector in CONFIRM:
-        faces = CONFIRM[detector](image, faces)
+        faces = CONFIRM[detector](image, faces, mesh)
     if not mesh:
         return faces
     return [face if face.mesh is not None else with_mesh(image, [face])[0] for face in faces]
