@@ -39,6 +39,7 @@ GATE = -1.0  # logit: from there on a face is taken for possible
 WINDOW, AT_ONCE = 96, 8  # px: side of what is seen at full size, and how many are seen together
 REACH = 24  # px: how far from a window's middle faces may have theirs
 MOST = 0.6  # of the photo in windows: from there on the whole is seen at full size
+RANGE = 320  # px: wider boxes of a pass show parts of large faces more often than faces
 SEEN_AT_HALF = 250  # px: what is smaller a glance need not propose
 PLAIN = 0.3  # what a proposal that fills a window must score
 SETTLED = 0.5  # what scores this at half size needs no window
@@ -70,11 +71,16 @@ def find_boxes(image: Image, thorough: bool = False) -> list[Face]:
         found = _proposals(image, _quick_proposer(), ENLARGE, threshold, _quick_cut, QUICK_TILE)
     else:
         found = _gated_proposals(image, sizes.half, threshold)
-        large = glance[0][:, 2] - glance[0][:, 0] > SEEN_AT_HALF
-        glance = glance[0][large], glance[1][large]
+        glance = _of_width(glance, SEEN_AT_HALF, np.inf)
     found.append(glance)
     faces = _confirmed_once(look, found, HINT_OF_BOX)
     return [face for face in faces if face.size_wh[0] >= TINY or face.score >= CONFIRM_TINY]
+
+
+def load_for_boxes() -> None:
+    """The networks that `find_boxes` wants only where there is something to see."""
+    _window_proposer()
+    _looker(TOGETHER)
 
 
 def _quick_cut(image: Image, scale: float) -> Iterator[View]:
@@ -106,15 +112,22 @@ def _gated_proposals(image: Image, half: Image, threshold: float) -> list[Propos
     found, places = [], []
     for view in _quick_cut(half, 1.0):
         *levels, gate = _quick_proposer()(view.pixels[None])
-        boxes, scores = _in_photo(view, cells_of(levels, threshold), 2)
+        boxes, scores = _of_width(_in_photo(view, cells_of(levels, threshold), 2), 0, 2 * RANGE)
         found.append((boxes, scores))
         places.append(_places(view, gate[0, 0], boxes[scores > SETTLED]))
-    if max(half.shape) > QUICK_TILE:
+    if max(image.shape) > QUICK_TILE:
         found += _proposals(image, _quick_proposer(), 0.5 / LEVEL, threshold, _quick_cut, QUICK_TILE)
     windows = _windows(image, np.concatenate(places))
     if len(windows) * WINDOW**2 > MOST * image.shape[0] * image.shape[1]:
         return found + [_proposed(view, _quick_proposer(), threshold) for view in _quick_cut(image, 1.0)]
     return found + [_in_windows(windows[i : i + AT_ONCE], threshold) for i in range(0, len(windows), AT_ONCE)]
+
+
+def _of_width(proposals: Proposals, least: float, most: float) -> Proposals:
+    boxes, scores = proposals
+    width = boxes[:, 2] - boxes[:, 0]
+    fitting = (width >= least) & (width <= most)
+    return boxes[fitting], scores[fitting]
 
 
 def _places(view: View, gate: Floats, settled: Floats) -> Floats:
