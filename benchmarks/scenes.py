@@ -74,14 +74,15 @@ def make_scene(
         if taken[window].any():
             continue
         taken[window] = True
-        image = _put(image, head, box, x, y, size, tilt)
+        image = put(image, head, box, x, y, size, tilt)
         truths.append(Truth(x, y, size, size * float((box[3] - box[1]) / (box[2] - box[0])), tilt))
     return image, truths
 
 
-def _put(
+def put(
     image: np.ndarray, head: np.ndarray, box: np.ndarray, x: float, y: float, size: float, tilt: float
 ) -> np.ndarray:
+    """The picture with a head in it, its face of this size and tilt at this place."""
     scale = size / (box[2] - box[0])
     small = cv2.resize(head, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA) if scale < 1 else head
     shrunk = small.shape[1] / head.shape[1]

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from faceveil.errors import UsageError
-from faceveil.faces import DETECTORS, blazeface, detect, find_faces
+from faceveil.faces import DETECTORS, blazeface, detect, find_faces, yunet
 from faceveil.faces.boxes import best_of_each, iou
 from faceveil.faces.views import Sizes, close_up
 from faceveil.photos import read_photo
@@ -55,6 +55,35 @@ def test_a_face_that_fills_the_frame_is_found_where_a_box_is_enough(portrait, wi
     close = cv2.resize(portrait[90:470, 90:420], (width, width * 38 // 33), interpolation=cv2.INTER_CUBIC)
     largest = max(find_faces(close, mesh=False), key=lambda face: face.size_wh)
     assert np.abs(largest.size_wh / np.array(close.shape[1::-1]) - [0.84, 0.96]).max() < 0.08
+
+
+@pytest.mark.parametrize(("x", "y"), [(700, 500), (30, 40), (1370, 960)])
+@pytest.mark.parametrize("side", [45, 60])
+def test_a_face_that_only_the_full_size_shows_is_found_where_a_box_is_enough(portrait, side, x, y):
+    image = put(canvas(1401, 1001), portrait, x, y, side)
+    assert near(find_faces(image, mesh=False), x, y, side * 0.12)
+
+
+def test_every_face_of_a_crowd_is_found_where_a_box_is_enough(portrait):
+    image, places = canvas(900, 600), [(x, y) for y in range(60, 560, 60) for x in range(60, 860, 60)]
+    for x, y in places:
+        image = put(image, portrait, x, y, 54)
+    found = find_faces(image, mesh=False)
+    assert all(near(found, x, y, 8) for x, y in places)
+
+
+def test_a_picture_smaller_than_a_window_is_searched_where_a_box_is_enough(portrait):
+    small = cv2.resize(portrait, (60, 60), interpolation=cv2.INTER_AREA)
+    assert len(find_faces(small, mesh=False)) == 1
+    assert find_faces(canvas(31, 8), mesh=False) == find_faces(canvas(31, 8)[:, :1], mesh=False) == []
+
+
+@pytest.mark.parametrize("count", range(1, 7))
+def test_looks_at_several_places_give_what_looks_at_each_give(wall, count):
+    pictures = [np.ascontiguousarray(wall[90 * n : 90 * n + 128, 200:328]) for n in range(count)]
+    each = [yunet._looked_at([picture]) for picture in pictures]
+    for level, alone in zip(yunet._looked_at(pictures), zip(*each, strict=True), strict=True):
+        assert np.array_equal(level, np.concatenate(alone))
 
 
 @pytest.mark.parametrize(("width", "height"), [(1200, 800), (800, 1200), (1000, 900)])

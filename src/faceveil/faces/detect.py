@@ -18,6 +18,9 @@ Detector = Callable[[Image, bool], list[Face]]
 DETECTORS: dict[str, Detector] = {"yunet": yunet.find, "blazeface": blazeface.find, "haar": haar.find}
 # Quicker ones, where a box is enough.
 FOR_BOXES: dict[str, Detector] = {"yunet": yunet.find_boxes, "blazeface": blazeface.find_boxes}
+LOAD_FOR_BOXES: dict[str, Callable[[], None]] = {
+    "yunet": yunet.load_for_boxes
+}  # what a blank picture leaves out
 CONFIRM = {"blazeface": blazeface.confirmed}  # the second opinion that a detector's faces need
 CARDS = {"yunet": "yunet.2023mar", "blazeface": "blazeface.back", "haar": None}  # the weights each needs
 ANY_SHAPE = ("yunet",)  # what these load does not depend on a picture's shape
@@ -47,6 +50,8 @@ def prepare_ahead(detector: str, *, mesh: bool = True) -> list[Thread]:
 def _load(detector: str, mesh: bool, nothing: Image) -> None:
     with suppress(WeightsError):  # whoever needs them will say so
         _finder(detector, mesh)(nothing, False)
+        if not mesh and detector in LOAD_FOR_BOXES:
+            LOAD_FOR_BOXES[detector]()
 
 
 def _finder(detector: str, mesh: bool) -> Detector:
@@ -74,7 +79,7 @@ def find_faces(
     found = _finder(detector, mesh)(image, thorough)
     faces = [face for face in found if not shown_by(face.box_xyxy, besides)]
     if detector in CONFIRM:
-        faces = CONFIRM[detector](image, faces)
+        faces = CONFIRM[detector](image, faces, mesh)
     if not mesh:
         return faces
     return [face if face.mesh is not None else with_mesh(image, [face])[0] for face in faces]

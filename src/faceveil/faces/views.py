@@ -125,12 +125,20 @@ class Sizes:
     def __init__(self, image: Image) -> None:
         self._halves = [image]
 
-    def close_up(self, centre: Floats, scale: float, degrees: float, size: int) -> View:
-        """What `close_up` shows, from the smallest half that has enough pixels."""
-        level = max(0, int(np.log2(1 / scale)))
+    @property
+    def half(self) -> Image:
+        """The photo at half its size; one of a single row or column as it is."""
+        return self._halves[self._down_to(1)]
+
+    def _down_to(self, level: int) -> int:
+        """This level, or the last that there can be."""
         while len(self._halves) <= level and min(self._halves[-1].shape[:2]) > 1:
             self._halves.append(_half(self._halves[-1]))
-        level = min(level, len(self._halves) - 1)
+        return min(level, len(self._halves) - 1)
+
+    def close_up(self, centre: Floats, scale: float, degrees: float, size: int) -> View:
+        """What `close_up` shows, from the smallest half that has enough pixels."""
+        level = self._down_to(max(0, int(np.log2(1 / scale))))
         zoom = 0.5**level
         near = close_up(self._halves[level], centre * zoom, scale / zoom, degrees, size, smooth=0.5)
         return View(near.pixels, near.to_view * [zoom, zoom, 1])

@@ -27,15 +27,22 @@ LEVEL = 5  # each further pass is smaller by this factor
 SMALLEST_PASS = 320  # px; a face that fills the frame is then well inside the network's range
 PROPOSE = {False: 0.12, True: 0.05}  # lower in a thorough scan: four times as many close looks
 HINT, CONFIRM = 0.06, 0.85
-TINY, CONFIRM_TINY = (
-    16,
-    0.86,
-)  # px; among boxes alone, patterns of this size pass for faces a little more often
+HINT_OF_BOX = 0.15  # among boxes alone: a quarter fewer turned looks for patterns, and no face fewer
+TINY, CONFIRM_TINY = 18, 0.875  # px; among boxes alone, patterns of this size pass for faces more often
 TURNS = (-30.0, 30.0)  # degrees; upright looks come first, and within ±15 of each the network is at its best
 LOOK, FACE_IN_LOOK = 128, 56  # px: side of a close-up, and how wide the proposed face is in it
+TOGETHER = 4  # close-ups in one call
 GLANCE = 112  # px: a photo's longer side when it is seen whole, with black around that helps at the edges
 TILE, OVERLAP, GRID = 1600, 128, 64  # px
 QUICK_TILE, QUICK_GRID = 2048, 32  # px, in eight bits: fewer cuts, less black around a photo
+GATE = -1.0  # logit: from there on a face is taken for possible
+WINDOW, AT_ONCE = 96, 8  # px: side of what is seen at full size, and how many are seen together
+REACH = 24  # px: how far from a window's middle faces may have theirs
+MOST = 0.6  # of the photo in windows: from there on the whole is seen at full size
+RANGE = 320  # px: wider boxes of a pass show parts of large faces more often than faces
+SEEN_AT_HALF = 250  # px: what is smaller a glance need not propose
+PLAIN = 0.3  # what a proposal that fills a window must score
+SETTLED = 0.5  # what scores this at half size needs no window
 
 
 def find(image: Image, thorough: bool = False) -> list[Face]:
@@ -47,7 +54,7 @@ def find(image: Image, thorough: bool = False) -> list[Face]:
     scale = ENLARGE if thorough else 1.0
     cut = partial(tiles, longest=TILE, overlap=OVERLAP, grid=GRID)
     found = _proposals(image, _proposer(), scale, PROPOSE[thorough], cut, SMALLEST_PASS)
-    return _confirmed_once(partial(close_up, image), found)
+    return _confirmed_once(partial(close_up, image), found, HINT)
 
 
 def find_boxes(image: Image, thorough: bool = False) -> list[Face]:
@@ -57,19 +64,33 @@ def find_boxes(image: Image, thorough: bool = False) -> list[Face]:
     frame on.
     Boxes differ from those of `find` by a hundredth of their width or two, and so do points.
     """
-    look = Sizes(image).close_up
-    scale, threshold = ENLARGE if thorough else 1.0, PROPOSE[thorough]
-    cut = partial(tiles, longest=QUICK_TILE, overlap=OVERLAP, grid=QUICK_GRID)
-    found = _proposals(image, _quick_proposer(), scale, threshold, cut, QUICK_TILE)
-    found.append(_glance(look, image, threshold))
-    faces = _confirmed_once(look, found)
+    sizes, threshold = Sizes(image), PROPOSE[thorough]
+    look = sizes.close_up
+    glance = _glance(look, image, threshold)
+    if thorough:
+        found = _proposals(image, _quick_proposer(), ENLARGE, threshold, _quick_cut, QUICK_TILE)
+    else:
+        found = _gated_proposals(image, sizes.half, threshold)
+        glance = _of_width(glance, SEEN_AT_HALF, np.inf)
+    found.append(glance)
+    faces = _confirmed_once(look, found, HINT_OF_BOX)
     return [face for face in faces if face.size_wh[0] >= TINY or face.score >= CONFIRM_TINY]
 
 
-def _confirmed_once(close_up: CloseUp, found: Sequence[Proposals]) -> list[Face]:
+def load_for_boxes() -> None:
+    """The networks that `find_boxes` wants only where there is something to see."""
+    _window_proposer()
+    _looker(TOGETHER)
+
+
+def _quick_cut(image: Image, scale: float) -> Iterator[View]:
+    return tiles(image, scale, longest=QUICK_TILE, overlap=OVERLAP, grid=QUICK_GRID)
+
+
+def _confirmed_once(close_up: CloseUp, found: Sequence[Proposals], hint: float) -> list[Face]:
     """A close look at what was proposed, at each face once; best first."""
     boxes, scores = (np.concatenate(part) for part in zip(*found, strict=True))
-    faces = _confirmed(close_up, boxes[best_of_each(boxes, scores, 0.4)])
+    faces = _confirmed(close_up, boxes[best_of_each(boxes, scores, 0.4)], hint)
     seen = np.array([face.box_xyxy for face in faces]).reshape(-1, 4)
     return [faces[i] for i in best_of_each(seen, np.array([face.score for face in faces]), 0.4)]
 
@@ -86,28 +107,92 @@ def _proposals(
         scale /= LEVEL
 
 
+def _gated_proposals(image: Image, half: Image, threshold: float) -> list[Proposals]:
+    """Proposals at half size, and at full size from around the places where the gate takes faces for possible."""
+    found, places = [], []
+    for view in _quick_cut(half, 1.0):
+        *levels, gate = _quick_proposer()(view.pixels[None])
+        boxes, scores = _of_width(_in_photo(view, cells_of(levels, threshold), 2), 0, 2 * RANGE)
+        found.append((boxes, scores))
+        places.append(_places(view, gate[0, 0], boxes[scores > SETTLED]))
+    if max(image.shape) > QUICK_TILE:
+        found += _proposals(image, _quick_proposer(), 0.5 / LEVEL, threshold, _quick_cut, QUICK_TILE)
+    windows = _windows(image, np.concatenate(places))
+    if len(windows) * WINDOW**2 > MOST * image.shape[0] * image.shape[1]:
+        return found + [_proposed(view, _quick_proposer(), threshold) for view in _quick_cut(image, 1.0)]
+    return found + [_in_windows(windows[i : i + AT_ONCE], threshold) for i in range(0, len(windows), AT_ONCE)]
+
+
+def _of_width(proposals: Proposals, least: float, most: float) -> Proposals:
+    boxes, scores = proposals
+    width = boxes[:, 2] - boxes[:, 0]
+    fitting = (width >= least) & (width <= most)
+    return boxes[fitting], scores[fitting]
+
+
+def _places(view: View, gate: Floats, settled: Floats) -> Floats:
+    """Places in the photo that the gate lets pass and that no settled face explains, best first (N×2)."""
+    row, column = np.nonzero(gate > GATE)
+    best = np.argsort(-gate[row, column], kind="stable")
+    cells = np.stack([column, row], axis=1)[best].astype(np.float64)
+    places = 2 * view.to_photo((cells + 0.5) * STRIDES[0])
+    centres, sizes = (settled[:, :2] + settled[:, 2:]) / 2, settled[:, 2:] - settled[:, :2]
+    inside = np.abs(places[:, None] - centres) < sizes / 2 + STRIDES[0]
+    return np.asarray(places[~np.any(np.all(inside, axis=2), axis=1)])
+
+
+def _windows(image: Image, places: Floats) -> list[View]:
+    """Squares of the photo around places, the first of them first, until each place is near the middle of one."""
+    views = []
+    while len(places):
+        centre = places[0]
+        places = places[np.abs(places - centre).max(axis=1) > REACH]
+        room = np.maximum(0, np.array(image.shape[1::-1]) - WINDOW)
+        x, y = np.clip(np.round(centre - WINDOW / 2), 0, room).astype(int)
+        views.append(View(image[y : y + WINDOW, x : x + WINDOW], np.array([[1.0, 0, -x], [0, 1.0, -y]])))
+    return views
+
+
+def _in_windows(windows: Sequence[View], threshold: float) -> Proposals:
+    pixels = np.zeros((AT_ONCE, WINDOW, WINDOW, 3), np.uint8)
+    for n, view in enumerate(windows):
+        pixels[n, : view.pixels.shape[0], : view.pixels.shape[1]] = view.pixels
+    cells = cells_of(_window_proposer()(pixels), threshold)
+    sizes = cells.boxes[:, 2:] - cells.boxes[:, :2]
+    off = np.abs(cells.boxes[:, :2] + sizes / 2 - WINDOW / 2).max(axis=1)
+    small = (sizes[:, 0] <= WINDOW / 2) & (off < WINDOW / 3)
+    # What fills a window is mostly no face; the few that half a size does not show are plain and in the middle.
+    large = (sizes[:, 0] <= 0.9 * WINDOW) & (off < WINDOW / 6) & (cells.scores > PLAIN)
+    corners = np.array([-view.to_view[:, 2] for view in windows] + [np.zeros(2)] * AT_ONCE)[cells.picture]
+    return (cells.boxes + np.tile(corners, 2))[small | large], cells.scores[small | large]
+
+
 def _glance(close_up: CloseUp, image: Image, threshold: float) -> Proposals:
     """Proposals from the whole photo made small, where a face may fill the frame."""
     height, width = image.shape[:2]
     view = close_up(np.array([width, height]) / 2, GLANCE / max(height, width), 0.0, LOOK)
-    return _proposed(view, _looker(), threshold)
+    return _proposed(view, _looker(1), threshold)
 
 
 def _proposed(view: View, network: Network, threshold: float) -> Proposals:
-    cells = _cells(network(view.pixels[None]), threshold)
-    return view.to_photo(cells.boxes.reshape(-1, 2, 2)).reshape(-1, 4), cells.scores
+    return _in_photo(view, cells_of(network(view.pixels[None])[: len(STRIDES)], threshold))
 
 
-def _confirmed(close_up: CloseUp, boxes: Floats) -> list[Face]:
+def _in_photo(view: View, cells: "Cells", zoom: float = 1) -> Proposals:
+    return zoom * view.to_photo(cells.boxes.reshape(-1, 2, 2)).reshape(-1, 4), cells.scores
+
+
+def _confirmed(close_up: CloseUp, boxes: Floats, hint: float) -> list[Face]:
     """Look closely at each box; turned looks only where the upright one gives a hint but does not settle it."""
-    best: dict[int, Face] = {}
-    for degrees in (0.0, *TURNS):
-        hinted = range(len(boxes)) if degrees == 0 else list(best)
-        open_ = [i for i in hinted if i not in best or best[i].score < CONFIRM]
-        faces = _faces_in_looks([_look(close_up, boxes[i], degrees) for i in open_])
-        for n, face in faces.items():
-            if open_[n] not in best or face.score > best[open_[n]].score:
-                best[open_[n]] = face
+    best = _faces_in_looks([_look(close_up, box, 0.0) for box in boxes], hint)
+    open_ = [i for i in sorted(best) if best[i].score < CONFIRM]
+    turned = _faces_in_looks([_look(close_up, boxes[i], degrees) for degrees in TURNS for i in open_], hint)
+    for n in sorted(turned):
+        i = open_[n % len(open_)]
+        if best[i].score < min(
+            CONFIRM, turned[n].score
+        ):  # the second turn only where the first settled nothing
+            best[i] = turned[n]
     return [best[i] for i in sorted(best) if best[i].score >= CONFIRM]
 
 
@@ -116,12 +201,11 @@ def _look(close_up: CloseUp, box: Floats, degrees: float) -> View:
     return close_up((box[:2] + box[2:]) / 2, FACE_IN_LOOK / max(width, 0.8 * height), degrees, LOOK)
 
 
-def _faces_in_looks(views: Sequence[View]) -> dict[int, Face]:
+def _faces_in_looks(views: Sequence[View], hint: float) -> dict[int, Face]:
     """In each view the best of what stands where the proposal was, about as large, in the photo's coordinates."""
     if not views:
         return {}
-    answers = _looker().each([view.pixels[None] for view in views])
-    cells = _cells([np.concatenate(level) for level in zip(*answers, strict=True)], HINT)
+    cells = cells_of(_looked_at([view.pixels for view in views]), hint)
     boxes = cells.boxes
     centres, sizes = (boxes[:, :2] + boxes[:, 2:]) / 2, boxes[:, 2:] - boxes[:, :2]
     widths = np.maximum(sizes[:, 0], 0.8 * sizes[:, 1])
@@ -134,6 +218,18 @@ def _faces_in_looks(views: Sequence[View]) -> dict[int, Face]:
         int(n): _face(views[n], centres[j], sizes[j], cells.points(j), float(cells.scores[j]))
         for n, j in zip(shown, order[first], strict=True)
     }
+
+
+def _looked_at(pictures: list[Image]) -> list[Floats]:
+    """The network's three levels for all pictures, asked for four at a time: a call alone costs as much as a look."""
+    count = len(pictures)
+    if count % TOGETHER == TOGETHER - 1:
+        pictures = [*pictures, np.zeros_like(pictures[0])]
+    whole = len(pictures) - len(pictures) % TOGETHER
+    answers = _looker(TOGETHER).each(
+        [np.stack(pictures[i : i + TOGETHER]) for i in range(0, whole, TOGETHER)]
+    ) + _looker(1).each([picture[None] for picture in pictures[whole:]])
+    return [np.concatenate(level)[:count] for level in zip(*answers, strict=True)]
 
 
 def _face(view: View, centre: Floats, size: Floats, points: Floats, score: float) -> Face:
@@ -163,7 +259,7 @@ class Cells:
         return np.asarray((corner + self.numbers[cell, 4:].reshape(5, 2)) * stride)
 
 
-def _cells(levels: Sequence[Floats], threshold: float) -> Cells:
+def cells_of(levels: Sequence[Floats], threshold: float) -> Cells:
     """The cells that score more than the threshold, level by level."""
     least = np.log(threshold**2 / (1 - threshold**2))  # of both logits: neither can make up for the other
     picture, numbers, grid = [], [], []
@@ -190,10 +286,15 @@ def _proposer() -> Network:
 
 @once
 def _quick_proposer() -> Network:
-    """The same in eight bits; a close look in full precision decides what is a face."""
-    return yunet(("cls", "obj", "bbox"), eight_bits=True)
+    """The same in eight bits and with the gate; a close look in full precision decides what is a face."""
+    return yunet(("cls", "obj", "bbox"), eight_bits=True, gate=True)
 
 
 @once
-def _looker() -> Network:
-    return yunet(("cls", "obj", "bbox", "kps"), side=LOOK)
+def _window_proposer() -> Network:
+    return yunet(("cls", "obj", "bbox"), count=AT_ONCE, side=WINDOW, eight_bits=True)
+
+
+@once
+def _looker(count: int) -> Network:
+    return yunet(("cls", "obj", "bbox", "kps"), count=count, side=LOOK)
