@@ -1,36 +1,60 @@
 """Deal targets out to the faces of a set, so that new faces differ from each other as people do.
 
 Chosen for each face alone, targets of one kind lie close together: to recognisers they are fewer people than the
-originals were. So each face in turn takes, of those that suit it, the targets around which the fewest were
-taken before.
+originals were, and two photos of one person become two of one other. So each face in turn takes, of those that suit
+it, a target around which the fewest were taken before; and first of all one unlike those of the same person's other
+photos, further from them than a stranger, since hair, outline and surroundings stay and are alike in both.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from faceveil.methods.styleid.choice import TRIED
+from faceveil.methods.styleid.choice import FEWEST, TRIED
 from faceveil.methods.styleid.targets import Pool, pool
 from faceveil.models.mobilestylegan import Floats
 from faceveil.models.recognizers import recognizer
 
 NEAR = 0.4  # thresholds within which a target crowds another
+UNLIKE = 0.1  # share of the suitable targets, those most unlike what the person's other photos were dealt
+Ints = NDArray[np.int64]
 
 
 def dealt(
-    suitable: Sequence[NDArray[np.int64]], recognizers: Sequence[str], rng: np.random.Generator
+    suitable: Sequence[Ints], people: Sequence[int], recognizers: Sequence[str], rng: np.random.Generator
 ) -> list[tuple[int, ...]]:
-    """Of each face's suitable targets a few. The turns are taken at random; the pool is looked at once a target."""
+    """Of each face's suitable targets a few, one each time round; `people` says whom each face shows.
+
+    Turns are taken at random; the pool is looked at once a target.
+    """
     crowd = np.zeros(len(pool()))
-    hands: list[tuple[int, ...]] = [()] * len(suitable)
-    for face in rng.permutation(len(suitable)):
-        those = rng.permutation(suitable[face])  # chance decides between equals
-        taken = those[np.argsort(crowd[those], kind="stable")[:TRIED]]
-        hands[face] = tuple(taken.tolist())
-        for target in taken:
-            crowd += nearness(pool(), int(target), recognizers)
-    return hands
+    hands: list[list[int]] = [[] for _ in suitable]
+    faces_of = defaultdict(list)
+    for face, person in enumerate(people):
+        faces_of[person].append(face)
+    for _ in range(TRIED):
+        for face in rng.permutation(len(suitable)):
+            left = rng.permutation(np.setdiff1d(suitable[face], hands[face]))  # chance decides between equals
+            mates = [target for other in faces_of[people[face]] if other != face for target in hands[other]]
+            if mates:
+                left = most_unlike(pool(), left, mates, recognizers)
+            if len(left):
+                target = int(left[crowd[left].argmin()])
+                hands[face].append(target)
+                crowd += nearness(pool(), target, recognizers)
+    return [tuple(hand) for hand in hands]
+
+
+def most_unlike(targets: Pool, those: Ints, mates: Sequence[int], recognizers: Sequence[str]) -> Ints:
+    """Of those the ones furthest from the mean of the mates, by the recognisers on average."""
+    far = np.zeros(len(those), np.float32)
+    for name in recognizers:
+        vectors = targets.embeddings[name]
+        middle = vectors[list(mates)].mean(axis=0)
+        far += recognizer(name).distance(vectors[those], middle) / recognizer(name).threshold
+    return those[np.argsort(-far, kind="stable")[: max(FEWEST, round(UNLIKE * len(those)))]]
 
 
 def nearness(targets: Pool, target: int, recognizers: Sequence[str]) -> Floats:
