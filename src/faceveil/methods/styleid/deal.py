@@ -6,7 +6,6 @@ it, a target around which the fewest were taken before; and first of all one unl
 photos, further from them than a stranger, since hair, outline and surroundings stay and are alike in both.
 """
 
-from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
@@ -31,30 +30,41 @@ def dealt(
     """
     crowd = np.zeros(len(pool()))
     hands: list[list[int]] = [[] for _ in suitable]
-    faces_of = defaultdict(list)
-    for face, person in enumerate(people):
-        faces_of[person].append(face)
+    persons = {person: Hands(recognizers) for person in people}
     for _ in range(TRIED):
         for face in rng.permutation(len(suitable)):
             left = rng.permutation(np.setdiff1d(suitable[face], hands[face]))  # chance decides between equals
-            mates = [target for other in faces_of[people[face]] if other != face for target in hands[other]]
-            if mates:
-                left = most_unlike(pool(), left, mates, recognizers)
+            left = persons[people[face]].most_unlike(left, hands[face])
             if len(left):
                 target = int(left[crowd[left].argmin()])
                 hands[face].append(target)
+                persons[people[face]].add(target)
                 crowd += nearness(pool(), target, recognizers)
     return [tuple(hand) for hand in hands]
 
 
-def most_unlike(targets: Pool, those: Ints, mates: Sequence[int], recognizers: Sequence[str]) -> Ints:
-    """Of those the ones furthest from the mean of the mates, by the recognisers on average."""
-    far = np.zeros(len(those), np.float32)
-    for name in recognizers:
-        vectors = targets.embeddings[name]
-        middle = vectors[list(mates)].mean(axis=0)
-        far += recognizer(name).distance(vectors[those], middle) / recognizer(name).threshold
-    return those[np.argsort(-far, kind="stable")[: max(FEWEST, round(UNLIKE * len(those)))]]
+class Hands:
+    """What all photos of one person were dealt: its mean is enough, however many there are."""
+
+    def __init__(self, recognizers: Sequence[str]) -> None:
+        self.count = 0
+        self.totals = {name: np.zeros(128) for name in recognizers}
+
+    def add(self, target: int) -> None:
+        self.count += 1
+        for name, total in self.totals.items():
+            total += pool().embeddings[name][target]
+
+    def most_unlike(self, those: Ints, own: Sequence[int]) -> Ints:
+        """Of those the ones furthest from the mean of what the other photos have; `own` is this photo's."""
+        if self.count == len(own):
+            return those
+        far = np.zeros(len(those), np.float32)
+        for name, total in self.totals.items():
+            judge, vectors = recognizer(name), pool().embeddings[name]
+            middle = (total - vectors[list(own)].sum(axis=0)) / (self.count - len(own))
+            far += judge.distance(vectors[those], middle.astype(np.float32)) / judge.threshold
+        return those[np.argsort(-far, kind="stable")[: max(FEWEST, round(UNLIKE * len(those)))]]
 
 
 def nearness(targets: Pool, target: int, recognizers: Sequence[str]) -> Floats:
