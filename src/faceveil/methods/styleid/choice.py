@@ -36,8 +36,8 @@ class Choice(NamedTuple):
 
 
 CHOICES = (
-    Choice(600, 40.0, 0.3, TRIED),
-    Choice(600, 60.0, 0.2, TRIED),
+    Choice(300, 40.0, 0.3, TRIED),
+    Choice(300, 60.0, 0.2, TRIED),
     Choice(500, 100.0, 0.1, 8),
     Choice(1000, 150.0, 0.02, 8),
 )
