@@ -38,6 +38,7 @@ from faceveil.methods.styleid import swap
 from faceveil.methods.styleid.looks import GAZE_X, MOUTH, YAW
 from faceveil.models.encoder import Encoder
 from faceveil.models.recognizers import RECOGNIZERS, Recognizer, recognizer
+from faceveil.pipeline.subjects import numbered
 
 FAR_ORIGIN = 100.0  # unlikeness of another origin: after all of the same
 BLACK = 0.25  # share of black pixels in the face's middle from which it counts as covered
@@ -184,8 +185,10 @@ def in_company(way: CompanyMethod, subjects: list[Subject]) -> list[FaceMethod]:
     """The method for each face, as a run over them all gives it; rounds of the highest level are left out."""
     met = [way.meet(align_ffhq(subject.face, 256).crop(subject.image)) for subject in subjects]
     suitable = [np.array(one.suitable if one else (), np.int64) for one in met]
-    hands = [()] * len(met) if way.diverse else way.deal(suitable, np.random.default_rng(len(met)))
     people = [subject.person for subject in subjects]
+    hands = [()] * len(met)
+    if not way.diverse:
+        hands = way.deal(suitable, numbered(people).tolist(), np.random.default_rng(len(met)))
     each = []
     for person, hand in zip(people, hands, strict=True):
         strangers = [one for one, other in zip(met, people, strict=True) if one and other != person]

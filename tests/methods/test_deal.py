@@ -1,6 +1,7 @@
 """Targets dealt out to the faces of a set: of those that suit, and unlike those of the others."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -9,7 +10,7 @@ from faceveil.evaluation.clusters import identities
 from faceveil.methods.styleid.choice import TRIED, shortlists, suitable
 from faceveil.methods.styleid.deal import dealt, nearness
 from faceveil.methods.styleid.targets import Person, pool
-from faceveil.models.recognizers import RECOGNIZERS
+from faceveil.models.recognizers import RECOGNIZERS, recognizer
 
 RNG = np.random.default_rng
 A = ("mobilenet.facelib",)
@@ -30,11 +31,15 @@ def person_like(target: int) -> Person:
 
 
 @settings(max_examples=20, deadline=None)
-@given(st.lists(st.lists(st.integers(0, 99), max_size=12, unique=True), max_size=6), st.integers(0, 2**32))
-def test_everybody_gets_targets_that_suit_and_the_same_again_from_the_same_chance(suits, seed):
-    given_ = [np.array(targets, np.int64) for targets in suits]
-    hands = dealt(given_, A, RNG(seed))
-    assert hands == dealt(given_, A, RNG(seed))
+@given(
+    st.lists(st.lists(st.integers(0, 99), max_size=12, unique=True), max_size=6),
+    st.lists(st.integers(0, 3), min_size=6, max_size=6),
+    st.integers(0, 2**32),
+)
+def test_everybody_gets_targets_that_suit_and_the_same_again_from_the_same_chance(suits, people, seed):
+    given_, people = [np.array(targets, np.int64) for targets in suits], people[: len(suits)]
+    hands = dealt(given_, people, A, RNG(seed))
+    assert hands == dealt(given_, people, A, RNG(seed))
     for targets, hand in zip(suits, hands, strict=True):
         assert set(hand) <= set(targets) and len(set(hand)) == len(hand) == min(TRIED, len(targets))
 
@@ -42,7 +47,7 @@ def test_everybody_gets_targets_that_suit_and_the_same_again_from_the_same_chanc
 @settings(max_examples=10, deadline=None)
 @given(st.integers(2, 8), st.integers(0, 2**32))
 def test_people_of_one_kind_share_no_target_while_there_are_enough(people, seed):
-    hands = dealt([np.arange(200, 200 + TRIED * people)] * people, A, RNG(seed))
+    hands = dealt([np.arange(200, 200 + TRIED * people)] * people, range(people), A, RNG(seed))
     assert sorted(target for hand in hands for target in hand) == list(range(200, 200 + TRIED * people))
 
 
@@ -57,13 +62,26 @@ def test_a_target_crowds_itself_most_and_its_like_more_than_others():
 def test_recognisers_see_more_people_in_what_is_dealt_than_in_what_is_drawn():
     men = np.flatnonzero((pool().female < 0.1) & (pool().age > 30) & (pool().age < 50))
     everybody = [RNG([1, face]).choice(men, 60, replace=False) for face in range(60)]
-    first = [hand[0] for hand in dealt(everybody, tuple(RECOGNIZERS), RNG(1))]
+    first = [hand[0] for hand in dealt(everybody, range(60), tuple(RECOGNIZERS), RNG(1))]
     drawn = [int(targets[0]) for targets in everybody]
     seen = {
         attacker.id: [identities(pool().embeddings[attacker.id][rows], attacker) for rows in (first, drawn)]
         for attacker in attackers()
     }
     assert all(of_dealt > 1.08 * of_drawn for of_dealt, of_drawn in seen.values()), seen
+
+
+@pytest.mark.parametrize("photos", [2, 4])
+def test_one_persons_photos_are_dealt_targets_less_alike_than_strangers_are_even_to_who_did_not_deal(photos):
+    women = np.flatnonzero((pool().female > 0.9) & (pool().age > 20) & (pool().age < 40))
+    suits = [RNG([2, face]).choice(women, 120, replace=False) for face in range(10 * photos)]
+    people = [face // photos for face in range(len(suits))]
+    hands = dealt(suits, people, [name for name in RECOGNIZERS if name not in A], RNG(4))
+    vectors = pool().embeddings[A[0]][np.array(hands)]  # faces × TRIED × 128
+    far = recognizer(A[0]).distance(vectors[:, None, :, None], vectors[None, :, None]).mean(axis=(2, 3))
+    same = np.equal.outer(people, people) & ~np.eye(len(people), dtype=bool)
+    strangers = far[~same & ~np.eye(len(people), dtype=bool)]
+    assert far[same].mean() > strangers.mean() + strangers.std() / 3
 
 
 def test_what_was_dealt_is_tried_first_and_not_again():

@@ -73,8 +73,11 @@ class CompanyMethod(FaceMethod, Protocol):
     def meet(self, crop: Image) -> Met | None:
         """What to remember of an aligned face; None where it cannot be measured."""
 
-    def deal(self, suitable: Sequence[NDArray[np.int64]], rng: np.random.Generator) -> list[tuple[int, ...]]:
-        """Targets for each face of a set, of those that suit it, unlike those of the others."""
+    def deal(
+        self, suitable: Sequence[NDArray[np.int64]], people: Sequence[int], rng: np.random.Generator
+    ) -> list[tuple[int, ...]]:
+        """Targets for each face of a set, of those that suit it, unlike those of the others and above all of
+        the same person's; `people` says whom each face shows."""
 
     def targets(
         self, crop: Image, profile: Profile | None, rng: np.random.Generator, dealt: tuple[int, ...]

@@ -108,9 +108,9 @@ def hands_for(method: CompanyMethod, suitable: list[Ints], guests: Guests) -> li
     if method.diverse:  # profiles are exchanged, so other targets suit, and new faces keep apart in rounds
         return [()] * len(suitable)
     if method.consistent:
-        hands = method.deal([suitable[row] for row in guests.models], rng)
+        hands = method.deal([suitable[row] for row in guests.models], range(guests.people), rng)
         return [hands[person] for person in guests.subjects]
-    return method.deal(suitable, rng)
+    return method.deal(suitable, guests.subjects.tolist(), rng)
 
 
 def _joined(surveyed: Surveyed, recognizers: int) -> tuple[NDArray[np.float64], list[Ints]]:

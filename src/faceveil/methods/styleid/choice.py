@@ -36,7 +36,7 @@ class Choice(NamedTuple):
 
 
 CHOICES = (
-    Choice(150, 30.0, 0.25, TRIED),
+    Choice(300, 40.0, 0.3, TRIED),
     Choice(300, 60.0, 0.2, TRIED),
     Choice(500, 100.0, 0.1, 8),
     Choice(1000, 150.0, 0.02, 8),

@@ -1,8 +1,9 @@
 """Deal targets out to the faces of a set, so that new faces differ from each other as people do.
 
 Chosen for each face alone, targets of one kind lie close together: to recognisers they are fewer people than the
-originals were. So each face in turn takes, of those that suit it, the targets around which the fewest were
-taken before.
+originals were, and two photos of one person become two of one other. So each face in turn takes, of those that suit
+it, a target around which the fewest were taken before; and first of all one unlike those of the same person's other
+photos, further from them than a stranger, since hair, outline and surroundings stay and are alike in both.
 """
 
 from collections.abc import Sequence
@@ -10,27 +11,60 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from faceveil.methods.styleid.choice import TRIED
+from faceveil.methods.styleid.choice import FEWEST, TRIED
 from faceveil.methods.styleid.targets import Pool, pool
 from faceveil.models.mobilestylegan import Floats
 from faceveil.models.recognizers import recognizer
 
 NEAR = 0.4  # thresholds within which a target crowds another
+UNLIKE = 0.1  # share of the suitable targets, those most unlike what the person's other photos were dealt
+Ints = NDArray[np.int64]
 
 
 def dealt(
-    suitable: Sequence[NDArray[np.int64]], recognizers: Sequence[str], rng: np.random.Generator
+    suitable: Sequence[Ints], people: Sequence[int], recognizers: Sequence[str], rng: np.random.Generator
 ) -> list[tuple[int, ...]]:
-    """Of each face's suitable targets a few. The turns are taken at random; the pool is looked at once a target."""
+    """Of each face's suitable targets a few, one each time round; `people` says whom each face shows.
+
+    Turns are taken at random; the pool is looked at once a target.
+    """
     crowd = np.zeros(len(pool()))
-    hands: list[tuple[int, ...]] = [()] * len(suitable)
-    for face in rng.permutation(len(suitable)):
-        those = rng.permutation(suitable[face])  # chance decides between equals
-        taken = those[np.argsort(crowd[those], kind="stable")[:TRIED]]
-        hands[face] = tuple(taken.tolist())
-        for target in taken:
-            crowd += nearness(pool(), int(target), recognizers)
-    return hands
+    hands: list[list[int]] = [[] for _ in suitable]
+    persons = {person: Hands(recognizers) for person in people}
+    for _ in range(TRIED):
+        for face in rng.permutation(len(suitable)):
+            left = rng.permutation(np.setdiff1d(suitable[face], hands[face]))  # chance decides between equals
+            left = persons[people[face]].most_unlike(left, hands[face])
+            if len(left):
+                target = int(left[crowd[left].argmin()])
+                hands[face].append(target)
+                persons[people[face]].add(target)
+                crowd += nearness(pool(), target, recognizers)
+    return [tuple(hand) for hand in hands]
+
+
+class Hands:
+    """What all photos of one person were dealt: its mean is enough, however many there are."""
+
+    def __init__(self, recognizers: Sequence[str]) -> None:
+        self.count = 0
+        self.totals = {name: np.zeros(128) for name in recognizers}
+
+    def add(self, target: int) -> None:
+        self.count += 1
+        for name, total in self.totals.items():
+            total += pool().embeddings[name][target]
+
+    def most_unlike(self, those: Ints, own: Sequence[int]) -> Ints:
+        """Of those the ones furthest from the mean of what the other photos have; `own` is this photo's."""
+        if self.count == len(own):
+            return those
+        far = np.zeros(len(those), np.float32)
+        for name, total in self.totals.items():
+            judge, vectors = recognizer(name), pool().embeddings[name]
+            middle = (total - vectors[list(own)].sum(axis=0)) / (self.count - len(own))
+            far += judge.distance(vectors[those], middle.astype(np.float32)) / judge.threshold
+        return those[np.argsort(-far, kind="stable")[: max(FEWEST, round(UNLIKE * len(those)))]]
 
 
 def nearness(targets: Pool, target: int, recognizers: Sequence[str]) -> Floats:

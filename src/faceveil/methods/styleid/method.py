@@ -135,9 +135,11 @@ class StyleId:
         """What to remember of an aligned face."""
         return met(crop, self.recognizers)
 
-    def deal(self, suitable: Sequence[NDArray[np.int64]], rng: np.random.Generator) -> list[tuple[int, ...]]:
-        """Targets for each face of a set, unlike those of the others."""
-        return dealt(suitable, self.recognizers, rng)
+    def deal(
+        self, suitable: Sequence[NDArray[np.int64]], people: Sequence[int], rng: np.random.Generator
+    ) -> list[tuple[int, ...]]:
+        """Targets for each face of a set, unlike those of the others, above all of the same person's."""
+        return dealt(suitable, people, self.recognizers, rng)
 
     def targets(
         self, crop: Image, profile: Profile | None, rng: np.random.Generator, dealt: tuple[int, ...]
