@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+from faceveil.errors import UsageError
 from faceveil.models.generator import Generator, synthesis
 from faceveil.models.gradients import RULES, with_gradient
 from faceveil.models.projector import FACE, QUARTERS, Recipe, Slope, View, _seen, look_network
@@ -32,10 +33,14 @@ def depthwise(step: int) -> Callable:
     return lambda x: op.group_convolution(x, numbers(4, 1, 1, 3, 3), [step] * 2, [1, 1], [1, 1], [1, 1])
 
 
-def pooled(side: int) -> Callable:
+def convolved_by(kernel: object, reach: int = 1) -> Callable:
+    return lambda x: op.convolution(x, kernel, [1, 1], [0, 0], [0, 0], [reach] * 2)
+
+
+def pooled(side: int, step: int = 2) -> Callable:
     """Flattened, since a pool has two outputs."""
     return lambda x: op.reshape(
-        op.max_pool(x, [2, 2], [1, 1], [0, 0], [0, 0], [side] * 2).output(0), np.array([1, -1]), False
+        op.max_pool(x, [step] * 2, [1, 1], [0, 0], [0, 0], [side] * 2).output(0), np.array([1, -1]), False
     )
 
 
@@ -101,8 +106,24 @@ def test_a_rule_agrees_with_differences(case: str) -> None:
 
 def test_an_operation_without_a_rule_is_refused_by_name() -> None:
     x = op.parameter([1, 3], np.float32)
-    with pytest.raises(NotImplementedError, match="Erf"):
+    with pytest.raises(UsageError, match="Erf"):
         with_gradient(op.reduce_sum(op.erf(x), np.array([0, 1]), False), [x], [x])
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (convolved_by(numbers(5, 4, 3, 3), reach=2), "dilated"),
+        (lambda x: convolved_by(op.multiply(numbers(5, 4, 3, 3), x))(x), "constant"),
+        (pooled(3, step=1), "pool"),
+    ],
+    ids=["dilated", "kernel", "pool"],
+)
+def test_a_form_of_an_operation_that_no_rule_knows_is_refused(function: Callable, message: str) -> None:
+    x = op.parameter([1, 4, 3, 3] if message == "constant" else list(MAP), np.float32)
+    y = function(x)
+    with pytest.raises(UsageError, match=message):
+        with_gradient(op.reduce_sum(y, np.arange(len(y.get_output_shape(0))), False), [x], [x])
 
 
 @pytest.mark.parametrize("view", [View(64), FACE, QUARTERS[2]], ids=["whole", "face", "quarter"])

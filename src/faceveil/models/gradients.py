@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from faceveil.errors import UsageError
 from faceveil.models.runtime import openvino
 
 ov = openvino()
@@ -49,7 +50,7 @@ def _pulled(node: Node, gradient: Node, moving: set[str]) -> Iterator[tuple[Node
     """The node's moving inputs, each with the loss's gradient by it."""
     kind = node.get_type_name()
     if kind not in RULES:
-        raise NotImplementedError(f"no gradient is known for OpenVINO's {kind} ({node.get_friendly_name()}).")
+        raise UsageError(f"no gradient is known for OpenVINO's {kind} ({node.get_friendly_name()}).")
     for source, pull in zip(_sources(node), RULES[kind](node, gradient), strict=False):
         if source.get_name() in moving:
             yield source, pull()
@@ -67,7 +68,7 @@ def _shape(node: Node) -> list[int]:
 def _array(node: Node) -> Any:
     """A constant's numbers."""
     if node.get_type_name() != "Constant":
-        raise NotImplementedError(f"gradients need a constant where {node.get_friendly_name()} stands.")
+        raise UsageError(f"gradients need a constant where {node.get_friendly_name()} stands.")
     return np.array(node.data)
 
 
@@ -164,7 +165,7 @@ def _convolution(node: Node, g: Node) -> tuple[Pull, ...]:
     where = node.get_attributes()
     steps, ahead, behind = where["strides"], where["pads_begin"], where["pads_end"]
     if list(where["dilations"]) != [1, 1]:
-        raise NotImplementedError("no gradient is known for a dilated convolution.")
+        raise UsageError("no gradient is known for a dilated convolution.")
     numbers, grouped = _array(kernel), node.get_type_name() == "GroupConvolution"
     sides = _shape(source)[2:]
 
@@ -205,7 +206,7 @@ def _max_pool(node: Node, g: Node) -> tuple[Pull, ...]:
     of = node.get_attributes()
     (side, *_), steps, pads = of["kernel"], of["strides"], [*of["pads_begin"], *of["pads_end"]]
     if list(of["kernel"]) not in ([2, 2], [3, 3]) or list(steps) != [2, 2] or any(pads):
-        raise NotImplementedError(f"no gradient is known for a pool of {of['kernel']} in steps of {steps}.")
+        raise UsageError(f"no gradient is known for a pool of {of['kernel']} in steps of {steps}.")
     height, width = _shape(node)[2:]
 
     def corner(row: int, column: int) -> Node:

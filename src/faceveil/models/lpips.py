@@ -4,6 +4,7 @@ The five layers' activations, each scaled to length one over channels; squared d
 heads; the mean over the picture, summed over layers.
 """
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -77,11 +78,17 @@ def _maps(image: Node) -> list[Node]:
         numbers = _weights()["AlexNet_0"][f"Conv_{layer}"]
         if pooled:
             x = ops.max_pool(x, [2, 2], [1, 1], [0, 0], [0, 0], [3, 3]).output(0)
-        kernel = np.ascontiguousarray(numbers["kernel"].transpose(3, 2, 0, 1))
-        x = ops.convolution(x, ops.constant(kernel), [stride] * 2, [pad] * 2, [pad] * 2, [1, 1])
-        x = ops.relu(ops.add(x, ops.constant(np.ascontiguousarray(numbers["bias"])[None, :, None, None])))
+        x = convolved(x, numbers, stride, pad)
         found.append(x)
     return found
+
+
+def convolved(x: Node, numbers: Mapping[str, NDArray[np.float32]], stride: int, pad: int) -> Node:
+    """One of the backbone's layers: a convolution with its bias, and nothing negative after it."""
+    ops = openvino().opset13
+    kernel = np.ascontiguousarray(numbers["kernel"].transpose(3, 2, 0, 1))
+    x = ops.convolution(x, ops.constant(kernel), [stride] * 2, [pad] * 2, [pad] * 2, [1, 1])
+    return ops.relu(ops.add(x, ops.constant(np.ascontiguousarray(numbers["bias"])[None, :, None, None])))
 
 
 @cache

@@ -3,7 +3,7 @@
 import numpy as np
 
 from faceveil.models.layers import Node
-from faceveil.models.lpips import normalised
+from faceveil.models.lpips import convolved, normalised
 from faceveil.models.runtime import once, openvino
 from faceveil.models.store import weights
 from faceveil.models.unpickle import read_arrays
@@ -19,12 +19,9 @@ def vgg_maps(image: Node) -> list[Node]:
     op = openvino().opset13
     x, kept = normalised(image), []
     for layer in range(TAPS[-1] + 1):
-        numbers = _layers()[f"Conv_{layer}"]
         if layer in POOLED:
             x = op.max_pool(x, [2, 2], [1, 1], [0, 0], [0, 0], [2, 2]).output(0)
-        kernel = np.ascontiguousarray(numbers["kernel"].transpose(3, 2, 0, 1))
-        x = op.convolution(x, op.constant(kernel), [1, 1], [1, 1], [1, 1], [1, 1])
-        x = op.relu(op.add(x, op.constant(np.ascontiguousarray(numbers["bias"])[None, :, None, None])))
+        x = convolved(x, _layers()[f"Conv_{layer}"], stride=1, pad=1)
         if layer in TAPS:
             kept.append(x)
     return kept
