@@ -77,6 +77,15 @@ def test_a_photo_that_cannot_be_read_is_reported_and_the_others_go_on(examples: 
     assert read_latents(out).names == ("anna", "anna.2")  # two photos of one name stay two
 
 
+def test_a_broken_photo_is_named_once_with_the_reason(examples: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.jpg"
+    broken.write_bytes((examples / "portrait-1.jpg").read_bytes()[:3000])
+    done = run(app, ["encode", str(broken), "-o", str(tmp_path / "x.npz"), "--json"])
+    (said,) = json.loads(done.stdout)["without_a_face"]
+    assert done.exit_code == 3 and said["file"] == str(broken)
+    assert str(broken) not in said["reason"] and "cut short" in said["reason"]
+
+
 def test_no_photo_with_a_face_makes_an_empty_file(empty: Path, tmp_path: Path) -> None:
     assert run(app, ["encode", str(empty), "-o", str(tmp_path / "x.npz")]).exit_code == 3
     assert read_latents(tmp_path / "x.npz").latents.shape == (0, 23, 512)

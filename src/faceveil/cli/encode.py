@@ -61,12 +61,13 @@ def _look_at(photo: "FoundPhoto", detector: str, refine: int) -> "Inversion | st
     from faceveil.errors import PhotoError
     from faceveil.faces import find_faces
     from faceveil.photos import read_photo
+    from faceveil.pipeline.work import without_path
     from faceveil.spaces.inversion import invert
 
     try:
         image = read_photo(photo.path).pixels
     except PhotoError as error:
-        return str(error)
+        return without_path(str(error), photo.path)
     faces = find_faces(image, detector)
     return invert(image, faces, refine) if faces else "no face was found"
 

@@ -51,7 +51,7 @@ def replace_in_photo(item: Replacement, settings: Settings, folder: Path, stagin
         clock.lap("check")
         data = encoded(result, job, settings)
     except (PhotoError, ProtectionError) as error:
-        return quarantined(job, without_path(str(error), job))
+        return quarantined(job, without_path(str(error), job.source))
     except MemoryError:
         return quarantined(job, "not enough memory for this photo.")
     put(data, job, staging)

@@ -82,7 +82,7 @@ def _protect_file(job: Job, settings: Settings, staging: Path) -> Outcome:
         clock.lap("protect")
         data = encoded(result.photo, job, settings)
     except (PhotoError, ProtectionError) as error:
-        return quarantined(job, without_path(str(error), job), clock.laps)
+        return quarantined(job, without_path(str(error), job.source), clock.laps)
     except MemoryError:
         return quarantined(job, "not enough memory for this photo.", clock.laps)
     put(data, job, staging)

@@ -61,7 +61,7 @@ def survey_photo(item: tuple[int, Job], settings: Settings, folder: Path) -> tup
         faces, late = faces_of(photo, settings)
         arrays = _arrays(photo, faces, with_embeddings=settings.subjects == "auto")
     except PhotoError as error:
-        return number, without_path(str(error), job)
+        return number, without_path(str(error), job.source)
     except MemoryError:
         return number, "not enough memory for this photo."
     places = [Alignment(matrix, CROP_SIZE) for matrix in arrays["alignments"]]

@@ -114,7 +114,7 @@ def visit(item: Visit, settings: Settings, guests: Guests, round_: int) -> int:
         clock.lap("check")
         outcome = _outcome(item, result, clock)
     except (PhotoError, ProtectionError) as error:
-        outcome = Outcome(job.name, "quarantined", reason=without_path(str(error), job))
+        outcome = Outcome(job.name, "quarantined", reason=without_path(str(error), job.source))
     except MemoryError:
         outcome = Outcome(job.name, "quarantined", reason="not enough memory for this photo.")
     _write(

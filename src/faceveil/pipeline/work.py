@@ -44,6 +44,6 @@ def quarantined(job: Job, reason: str, seconds: dict[str, float] | None = None) 
     return Outcome(job.name, "quarantined", reason=reason, seconds=seconds or {})
 
 
-def without_path(message: str, job: Job) -> str:
+def without_path(message: str, path: Path) -> str:
     """The reason alone: the file is named beside it."""
-    return message.removeprefix(str(job.source)).lstrip(": ")
+    return message.removeprefix(str(path)).lstrip(": ")
