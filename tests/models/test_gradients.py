@@ -37,10 +37,12 @@ def convolved_by(kernel: object, reach: int = 1) -> Callable:
     return lambda x: op.convolution(x, kernel, [1, 1], [0, 0], [0, 0], [reach] * 2)
 
 
-def pooled(side: int, step: int = 2) -> Callable:
+def pooled(side: int, step: int = 2, ahead: int = 0, behind: int = 0) -> Callable:
     """Flattened, since a pool has two outputs."""
     return lambda x: op.reshape(
-        op.max_pool(x, [step] * 2, [1, 1], [0, 0], [0, 0], [side] * 2).output(0), np.array([1, -1]), False
+        op.max_pool(x, [step] * 2, [1, 1], [ahead] * 2, [behind] * 2, [side] * 2).output(0),
+        np.array([1, -1]),
+        False,
     )
 
 
@@ -68,6 +70,8 @@ CASES: dict[str, tuple[tuple[int, ...], Callable]] = {
     "MaxPool": (MAP, pooled(3)),
     "MaxPool of two": (MAP, pooled(2)),
     "MaxPool of an even side": ((1, 4, 10, 12), pooled(3)),
+    "MaxPool with a border": (MAP, pooled(3, ahead=1, behind=1)),
+    "MaxPool with a border behind": ((1, 4, 10, 12), pooled(3, behind=1)),
     "ReduceSum": (MAP, lambda x: op.reduce_sum(x, np.array([1, 3]), False)),
     "ReduceMean": (MAP, lambda x: op.reduce_mean(x, np.array([2]), True)),
     "Reshape": (MAP, lambda x: op.reshape(x, np.array([2, -1]), False)),

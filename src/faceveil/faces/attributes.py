@@ -29,6 +29,7 @@ from faceveil.models.attributes import (
 )
 from faceveil.models.attrnet import AttrNet, offered_labels
 from faceveil.models.recognizers import TEMPLATES
+from faceveil.models.sampling import Square
 
 # Where faces lie in FFHQ's crop: the mean of YuNet's points and boxes over FFHQ, in sides of the crop.
 FFHQ_POINTS = np.array([[0.380, 0.469], [0.619, 0.471], [0.495, 0.616], [0.391, 0.725], [0.605, 0.727]])
@@ -125,6 +126,13 @@ def expression_of(image: Image, face: Face) -> NDArray[np.float32]:
     views += [np.ascontiguousarray(view[:, ::-1]) for view in views]
     placed = np.mean([expression(view) for view in views], axis=0)
     return np.asarray((expression(_box(image, face)) + placed) / 2, np.float32)
+
+
+def expression_squares() -> list[Square]:
+    """Where those placed by the points lie in a crop of FFHQ's alignment."""
+    low, high = FFHQ_BOX[:2], FFHQ_BOX[2:]
+    sides = [margin * (high - low).max() for margin in MARGINS]
+    return [(*((low + high - side) / 2).tolist(), side) for side in sides]
 
 
 def _box(image: Image, face: Face) -> Image:

@@ -204,15 +204,18 @@ def _max_pool(node: Node, g: Node) -> tuple[Pull, ...]:
     """
     (x,) = _sources(node)
     of = node.get_attributes()
-    (side, *_), steps, pads = of["kernel"], of["strides"], [*of["pads_begin"], *of["pads_end"]]
-    if list(of["kernel"]) not in ([2, 2], [3, 3]) or list(steps) != [2, 2] or any(pads):
+    (side, *_), steps, ahead, behind = of["kernel"], of["strides"], of["pads_begin"], of["pads_end"]
+    if list(of["kernel"]) not in ([2, 2], [3, 3]) or list(steps) != [2, 2]:
         raise UsageError(f"no gradient is known for a pool of {of['kernel']} in steps of {steps}.")
     height, width = _shape(node)[2:]
+    nothing = op.constant(np.finfo(np.float32).min)
+    around = [np.array([0, 0, *pads]) for pads in (ahead, behind)]
+    padded = op.pad(x, *around, "constant", nothing) if any([*ahead, *behind]) else x
 
     def corner(row: int, column: int) -> Node:
         """What the pixels at this place of their pools get, with room for those of the next pools."""
         start, stop = np.array([row, column]), np.array([row + 2 * height - 1, column + 2 * width - 1])
-        seen = op.slice(x, start, stop, np.array([2, 2]), np.array([2, 3]))
+        seen = op.slice(padded, start, stop, np.array([2, 2]), np.array([2, 3]))
         got = op.select(op.equal(seen, node.output(0)), g, op.constant(np.float32(0)))
         before = np.array([0, 0, row // 2, column // 2])
         return op.pad(got, before, np.array([0, 0, 1, 1]) - before, "constant")
@@ -223,13 +226,10 @@ def _max_pool(node: Node, g: Node) -> tuple[Pull, ...]:
             rows, columns = (range(first, side, 2) for first in parity)
             planes.append(reduce(op.add, [corner(row, column) for row in rows for column in columns]))
         spread = op.depth_to_space(op.concat(planes, 1), "blocks_first", 2)
-        missing = np.array(_shape(x)) - np.array(
-            _shape(spread)
-        )  # what no pool reaches, or more than there is
-        whole = op.pad(spread, np.zeros(4, np.int64), np.maximum(missing, 0), "constant")
-        return op.slice(
-            whole, np.zeros(2, np.int64), np.array(_shape(x)[2:]), np.ones(2, np.int64), np.array([2, 3])
-        )
+        end = np.array(ahead) + _shape(x)[2:]
+        missing = np.maximum(end - _shape(spread)[2:], 0)  # what no pool reaches
+        whole = op.pad(spread, np.zeros(4, np.int64), np.array([0, 0, *missing]), "constant")
+        return op.slice(whole, np.array(ahead), end, np.ones(2, np.int64), np.array([2, 3]))
 
     return (by_image,)
 

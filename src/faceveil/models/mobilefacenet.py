@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from faceveil.models.layers import Node, Weights, conv, inverted_residual, relu6
 from faceveil.models.mobilenetv2 import normalised
 from faceveil.models.runtime import once, openvino
+from faceveil.models.sampling import matrices
 from faceveil.models.store import weights as stored_weights
 from faceveil.models.unpickle import read_torch
 
@@ -82,14 +83,5 @@ def embedding(crop: Node) -> Node:
 
 
 def arcface_matrices(size: int) -> tuple[Floats, Floats]:
-    """Bilinear sampling of the recogniser's crop from an FFHQ crop: crop = rows @ image @ columns.T."""
-    left, top, side = ARCFACE_IN_FFHQ
-    rows, columns = (_sampling(size, start, side) for start in (top, left))
-    return rows, columns
-
-
-def _sampling(size: int, start: float, side: float) -> Floats:
-    """112 × size: which two pixels each sample lies between, and how near to each."""
-    places = (start + side * (np.arange(ARCFACE_SIZE) + 0.5) / ARCFACE_SIZE) * size - 0.5
-    distance = np.abs(places[:, None] - np.arange(size)[None])
-    return np.asarray(np.maximum(0, 1 - distance), np.float32)
+    """Bilinear sampling of the recogniser's crop from an FFHQ crop."""
+    return matrices(ARCFACE_IN_FFHQ, size, ARCFACE_SIZE)

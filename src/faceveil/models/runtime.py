@@ -177,6 +177,16 @@ def read_model(source: str | Path, member: str | None = None) -> Any:
         raise WeightsError(f"OpenVINO cannot read {path}: {reason} It reads IR, ONNX and TFLite.") from error
 
 
+def folded(model: Any) -> Any:
+    """The graph, changed: what is computed of constants alone is a constant."""
+    from openvino.passes import ConstantFolding, Manager
+
+    passes = Manager()
+    passes.register_pass(ConstantFolding())
+    passes.run_passes(model)
+    return model
+
+
 def _unpacked(model: Any) -> Any:
     """The graph with weights that are stored in eight or sixteen bits as numbers in f32.
 

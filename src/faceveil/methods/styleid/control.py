@@ -5,7 +5,8 @@ generated faces (`training/control.py`): a step is the shortest one that changes
 first order, nothing else that was measured. Principal coordinates as in GANSpace (Härkönen et al. 2020).
 
 A second regression, of recognisers' embeddings on the axes along which codes of people differ (`targets.py`), tells
-which way leads away from a person.
+which way leads away from a person, and a step that all generated faces lack to be as people are on average
+(`training/step_to_people.py`).
 """
 
 from collections.abc import Mapping
@@ -21,6 +22,7 @@ from faceveil.models.recognizers import RECOGNIZERS
 from faceveil.models.runtime import once
 
 DATA = Path(__file__).with_name("data") / "control.npz"
+PEOPLE = DATA.with_name("people.npz")
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +50,13 @@ class Control:
 
     def _towards(self, name: str, difference: NDArray[np.floating]) -> Floats:
         return _unit(self.identity[name][0] @ difference.astype(np.float32))
+
+
+@once
+def step_to_people() -> Floats:
+    """Along people's axes, from the mean embedding of generated faces towards people's."""
+    with opened(PEOPLE) as stored:
+        return np.asarray(stored["step"], np.float32)
 
 
 def _unit(vector: Floats) -> Floats:

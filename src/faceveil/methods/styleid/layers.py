@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from faceveil.faces.face import Image
 from faceveil.methods.styleid.score import gaps, ia_scores, read
-from faceveil.methods.styleid.swap import PREVIEW, Source, generator
+from faceveil.methods.styleid.swap import PREVIEW, Source, generator, rendered
 from faceveil.methods.styleid.tables import read_rows
 from faceveil.methods.styleid.targets import pool
 from faceveil.models.encoder import Encoder
@@ -54,7 +54,7 @@ def swapped_render(source: Source, target: int, parts: Sequence[Part]) -> Image:
     wplus = encoded(source)
     for slots, channels in parts:
         wplus[slots, channels] = pool().codes[target][slots, channels]
-    return np.asarray(generator().render(wplus[None], source.alignment.size)[0])
+    return rendered(source, wplus)
 
 
 def search(pairs: int, seed: int, recognizers: Sequence[str], widths: Sequence[int] = WIDTHS) -> list[Window]:

@@ -15,7 +15,7 @@ from faceveil.methods.styleid.layers import random_codes
 from faceveil.methods.styleid.looks import face_in_crop
 from faceveil.methods.styleid.mask import REGIONS, part_of
 from faceveil.methods.styleid.score import gaps, read
-from faceveil.methods.styleid.swap import PREVIEW, choose, fitted, generator, look_at
+from faceveil.methods.styleid.swap import PREVIEW, choose, fitted, generator, look_at, rendered
 from faceveil.methods.styleid.targets import pool
 from faceveil.models.segmenter import person_mask
 
@@ -60,7 +60,7 @@ def swaps(picture: Image, code: np.ndarray, slots: slice, rng: np.random.Generat
     assert source is not None  # the generator draws faces
     mixed = code.copy()
     mixed[slots] = pool().codes[choose(source, rng, 1)[0]][slots]
-    new = fitted(source, generator().render(mixed[None], source.alignment.size)[0])
+    new = fitted(source, rendered(source, mixed))
     for region in REGIONS:
         mask = part_of(new.mask, region, source.mesh, new.mesh)
         yield paste(source.image, new.crop, source.alignment, mask, feather=FEATHER)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faceveil.faces import Alignment, Face, align_ffhq, with_mesh
-from faceveil.faces.attributes import Attributes, attributes, expression_of, skin_angle
+from faceveil.faces.attributes import Attributes, attributes, skin_angle
 from faceveil.faces.face import Floats, Image
 from faceveil.faces.gaze import gaze
 from faceveil.faces.mesh import SURE
@@ -20,7 +20,7 @@ from faceveil.faces.sharpness import detail, no_sharper
 from faceveil.methods.styleid.blend import Pictured, put_in, with_hair_of
 from faceveil.methods.styleid.check import embeddings, margins, same_gender
 from faceveil.methods.styleid.choice import TRIED, shortlists
-from faceveil.methods.styleid.control import control
+from faceveil.methods.styleid.control import control, step_to_people
 from faceveil.methods.styleid.fit import fitted_mesh, looking, warp, with_forehead
 from faceveil.methods.styleid.harmony import harmonised
 from faceveil.methods.styleid.light import PATCHY, Light, Weights, light_on, relit, with_lips_of
@@ -29,7 +29,6 @@ from faceveil.methods.styleid.looks import (
     GAZE_Y,
     MOODS,
     PITCH,
-    TRAITS,
     YAW,
     face_in_crop,
     looks,
@@ -37,6 +36,7 @@ from faceveil.methods.styleid.looks import (
     posture,
     traits,
 )
+from faceveil.methods.styleid.mood import SKETCH, in_the_mood
 from faceveil.methods.styleid.targets import LABELS, WORN, Person, labels, pool
 from faceveil.models.attributes import EXPRESSIONS
 from faceveil.models.generator import Generator
@@ -47,7 +47,6 @@ from faceveil.models.runtime import allowed_threads, once
 from faceveil.models.segmenter import person_mask
 
 PREVIEW = 128  # px of a small render
-SKETCH = 64  # px of the render on which a target is first looked at, enlarged to PREVIEW
 CORRECTION = 0.8  # of what the sketch is off; directions are not quite independent
 AWAY = (
     1.0,
@@ -63,14 +62,14 @@ SHARE = np.array([1.0, 1.0, 1.0, 0.3, 0.7, 0.3, 1.0, 1.0, 1.0] + [1.0] * len(MOO
 FIRST = np.array([2.0] * 8 + [1.0] + [2.0] * len(MOODS))
 SECOND = np.array([1.0] * 8 + [0.6] + [1.0] * len(MOODS))
 FELT = slice(-len(MOODS), None)  # the moods among the traits
-MOOD_STEPS = 2  # at last, towards the source's expression, where it does not show; more swell faces
-CLEARLY = 1.5  # how much surer than of any other the network is of an expression that shows
 # What one unit of a sketch's cost is: thresholds that are missing to WANTED, years, patches of light beyond
 # PATCHY, degrees; and what another class costs.
 WANTED, MARGIN_UNIT, YEARS_UNIT, PATCHY_UNIT, DEGREES_UNIT = 1.4, 0.1, 3.0, 0.04, 5.0
 OTHER_EXPRESSION, OTHER_ORIGIN, OTHER_GENDER, OTHER_WORN = 8.0, 8.0, 8.0, 3.0
 RIVAL = np.log(2.0)  # a mood that shows half as much as the source's
 LARGEST = 1024
+# Detail that nine of ten renders of half the side still have, enlarged to this one.
+OF_HALF = {256: 2.1, 512: 1.6, 1024: 1.1}
 MOST_GAZE = 0.2  # eye widths by which irises are moved at most
 CARDS = (
     "mobilestylegan.ffhq-1024",
@@ -106,6 +105,23 @@ class Source:
     def light(self) -> Light:
         """That on its skin."""
         return light_on(self.crop, self.mesh)
+
+    @cached_property
+    def middle(self) -> NDArray[np.bool_]:
+        """Where the face is in the crop."""
+        mask = np.zeros(self.crop.shape[:2], np.uint8)
+        return np.asarray(cv2.fillPoly(mask, [np.rint(self.mesh[OVAL]).astype(np.int32)], 1) > 0)
+
+    @cached_property
+    def detail(self) -> float:
+        """How fine the photo is there."""
+        return detail(self.crop, self.middle)
+
+    @property
+    def render_size(self) -> int:
+        """A soft photo shows no more than half the side does, enlarged."""
+        size = self.alignment.size
+        return size // 2 if self.detail <= OF_HALF.get(size, 0.0) else size
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,14 +205,19 @@ def sketch(source: Source, target: int, turn: int = 0) -> Sketch:
 
 def _small(wplus: Vector) -> Image:
     """A cheap look at a code."""
-    small = generator().render(wplus[None], SKETCH)[0]
-    return np.asarray(cv2.resize(small, (PREVIEW, PREVIEW), interpolation=cv2.INTER_CUBIC), np.uint8)
+    return _enlarged(generator().render(wplus[None], SKETCH)[0], PREVIEW)
+
+
+def _enlarged(image: Image, side: int) -> Image:
+    if image.shape[0] == side:
+        return image
+    return np.asarray(cv2.resize(image, (side, side), interpolation=cv2.INTER_CUBIC), np.uint8)
 
 
 def somebody_else(source: Source, target: int, turn: int) -> Vector:
-    """The target, a step away from the source: generated faces resemble each other."""
+    """The target, a step away from the source, and one towards people: generated faces resemble each other."""
     steps = np.zeros(pool().codes.axes.shape[:2], np.float32)
-    steps[IDENTITY] = AWAY[turn] * control().away_from(source.embeddings)
+    steps[IDENTITY] = AWAY[turn] * control().away_from(source.embeddings) + step_to_people()
     return pool().codes.stepped(target, steps)
 
 
@@ -207,22 +228,13 @@ def moved_render(source: Source, target: int, turn: int = 0) -> Image:
     off = _change(source.person, shown)
     wplus = control().moved(first.wplus, CORRECTION * off, SECOND)
     wplus = harmonised(source.crop, source.mesh, source.light, first.crop, first.mesh, wplus)
-    wplus = in_the_mood(source.person, wplus)
-    return np.asarray(generator().render(wplus[None], source.alignment.size)[0])
+    wplus = in_the_mood(source.person.expression, wplus, _small)
+    return rendered(source, wplus)
 
 
-def in_the_mood(person: Person, wplus: Vector) -> Vector:
-    """A code that a small render shows with the person's expression, as far as a few steps lead there."""
-    for _ in range(MOOD_STEPS):
-        crop = _small(wplus)
-        seen = expression_of(crop, face_in_crop(crop))
-        own = person.expression.argmax()
-        if seen[own] >= CLEARLY * np.delete(seen, own).max():
-            break
-        change = np.zeros(len(TRAITS))
-        change[FELT] = _change_of_mood(person, traits(person.looks, person.age, seen)[FELT])
-        wplus = control().moved(wplus, change, SECOND)
-    return wplus
+def rendered(source: Source, wplus: Vector) -> Image:
+    """A code as large as the source's crop, and as fine as the photo needs."""
+    return _enlarged(generator().render(wplus[None], source.render_size)[0], source.alignment.size)
 
 
 def _change(person: Person, shown: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -280,16 +292,10 @@ def fitted(source: Source, crop: Image) -> Fitted:
     wanted = own + np.clip(source.person.looks[[GAZE_X, GAZE_Y]] - own, -MOST_GAZE, MOST_GAZE)
     turned = looking(np.ascontiguousarray(laid[..., :3]), onto, own, wanted)
     lit = with_lips_of(relit(turned, onto, source.light), onto, source.crop, source.mesh)
-    lit = no_sharper(lit, detail(source.crop, middle := _middle(source)), middle)
+    lit = no_sharper(lit, source.detail, source.middle)
     person = np.asarray(laid[..., 3] / 255, np.float32)
     lit = with_hair_of(source.pictured, Pictured(lit, onto, person))
     return Fitted(*put_in(Pictured(lit, onto, person), source.pictured, source.person.covered), onto)
-
-
-def _middle(source: Source) -> NDArray[np.bool_]:
-    """Where the source's face is."""
-    mask = np.zeros(source.crop.shape[:2], np.uint8)
-    return np.asarray(cv2.fillPoly(mask, [np.rint(source.mesh[OVAL]).astype(np.int32)], 1) > 0)
 
 
 def _as_bytes(share: Weights) -> Mask:

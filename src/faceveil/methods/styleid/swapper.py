@@ -12,7 +12,7 @@ import numpy as np
 
 from faceveil.faces.face import Image
 from faceveil.methods.styleid.layers import encoded
-from faceveil.methods.styleid.swap import Source, generator
+from faceveil.methods.styleid.swap import Source, rendered
 from faceveil.methods.styleid.targets import pool
 from faceveil.models.layers import Node, Weights, linear, read_weights
 from faceveil.models.mobilestylegan import LEAK, SLOTS, STYLE_DIM, Floats
@@ -37,7 +37,7 @@ def mixed(source: Floats, target: Floats, weights: Path = DATA) -> Floats:
 def mixed_render(source: Source, target: int) -> Image:
     """The source's encoded face, mixed with one of the pool."""
     code = mixed(encoded(source), pool().codes[target])
-    return np.asarray(generator().render(code[None], source.alignment.size)[0])
+    return rendered(source, code)
 
 
 @once
