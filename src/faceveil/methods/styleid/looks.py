@@ -22,6 +22,7 @@ TRAITS = (
     "age",
     *MOODS,
 )  # what control can change: looks, years, and logarithms of the moods' probabilities
+AGE = TRAITS.index("age")
 LEAST = 0.01  # of a mood's probability that counts
 
 LOWER_FACE = [  # vertices where a beard grows

@@ -36,7 +36,7 @@ from faceveil.methods.styleid.looks import (
     posture,
     traits,
 )
-from faceveil.methods.styleid.mood import SKETCH, in_the_mood
+from faceveil.methods.styleid.retouch import SKETCH, retouched
 from faceveil.methods.styleid.targets import LABELS, WORN, Person, labels, pool
 from faceveil.models.attributes import EXPRESSIONS
 from faceveil.models.generator import Generator
@@ -228,7 +228,7 @@ def moved_render(source: Source, target: int, turn: int = 0) -> Image:
     off = _change(source.person, shown)
     wplus = control().moved(first.wplus, CORRECTION * off, SECOND)
     wplus = harmonised(source.crop, source.mesh, source.light, first.crop, first.mesh, wplus)
-    wplus = in_the_mood(source.person.expression, wplus, _small)
+    wplus = retouched(source.person, wplus, _small)
     return rendered(source, wplus)
 
 

@@ -1,0 +1,82 @@
+"""Retouch: a code that shows the source's expression and age.
+
+What pose and harmony change of a face often tips its expression over and makes it younger. So the code that is
+rendered next is looked at once more, small, and a few steps lead back: to the expression, where another shows or not
+clearly the source's, along the gradient of what the network reads, since directions that a regression found for all
+faces seldom lead there; to the age along such a direction.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from faceveil.faces.attributes import attributes, expression_squares
+from faceveil.faces.face import Image
+from faceveil.methods.styleid.control import control
+from faceveil.methods.styleid.harmony import FEATURES
+from faceveil.methods.styleid.looks import AGE, TRAITS, face_in_crop
+from faceveil.methods.styleid.targets import Person
+from faceveil.models.attributes import EXPRESSIONS, expression_logits
+from faceveil.models.layers import Node
+from faceveil.models.mobilestylegan import SLOTS, Floats
+from faceveil.models.runtime import once, openvino
+from faceveil.models.slope import Slope
+from faceveil.models.wspace import w_space
+
+SKETCH = 64  # px of a render that is only looked at
+STEPS = 3
+LENGTH = 1.5  # of a step towards an expression, in deviations of W over all slots that move
+CLEARLY = 1.5  # how much surer than of any other the network is of an expression that shows
+YEARS = 4.0  # by which an age may be off
+OLDER = np.eye(len(TRAITS))[AGE]  # of the traits; one deviation at most in a step
+AXES = 200  # of W
+
+
+def retouched(person: Person, wplus: Floats, look: Callable[[Floats], Image]) -> Floats:
+    """A code that a small render (`look`) shows with the person's expression and age, as far as a few steps lead."""
+    for _ in range(STEPS):
+        crop = look(wplus)
+        seen = attributes(crop, face_in_crop(crop))
+        years = person.age - seen.age
+        shows, ages = _clearly(seen.expression, person.expression), abs(years) <= YEARS
+        if shows and ages:
+            break
+        step = np.zeros_like(wplus) if shows else _towards(wplus, person.expression, seen.expression)
+        wplus = wplus + step
+        if not ages:
+            wplus = control().moved(wplus, years * OLDER, OLDER)
+    return wplus
+
+
+def _clearly(seen: Floats, wanted: Floats) -> bool:
+    own = int(wanted.argmax())
+    return bool(seen[own] >= CLEARLY * np.delete(seen, own).max())
+
+
+def _towards(wplus: Floats, wanted: Floats, seen: Floats) -> Floats:
+    """A step of LENGTH down the slope of −log(probability); its gradient by the logits is `seen` less the wanted."""
+    against = seen - np.eye(len(seen), dtype=np.float32)[wanted.argmax()]
+    gradient = _slope()(wplus, [against[None]])[FEATURES]
+    length = max(float(np.linalg.norm(gradient)), 1e-9)
+    step = np.zeros_like(wplus)
+    step[FEATURES] = np.einsum("sa,ad->sd", gradient * np.float32(-LENGTH / length), _axes())
+    return step
+
+
+@once
+def _axes() -> Floats:
+    space = w_space()
+    return np.asarray(space.spread[:AXES, None] * space.axes[:AXES], np.float32)
+
+
+@once
+def _slope() -> Slope:
+    op = openvino().opset13
+    weights = op.parameter([1, len(EXPRESSIONS)], np.float32)
+
+    def loss(picture: Node) -> Node:
+        logits = [expression_logits(picture, square) for square in expression_squares()]
+        mean = op.divide(op.add(*logits), np.float32(len(logits)))
+        return op.reduce_sum(op.multiply(mean, weights), np.array([0, 1]), False)
+
+    return Slope(SKETCH, loss, [weights], np.repeat(_axes()[None], SLOTS, axis=0))
