@@ -485,11 +485,11 @@ def test_a_face_in_another_mood_is_led_to_the_sources(mood):
 
 def test_a_face_of_another_age_is_led_to_the_sources():
     targets, off = pool(), []
-    for row in (7, 70, 700, 7000):
+    for row in (7, 70, 700, 7000, 1234, 2345):
         before = read_code(targets.codes[row])
-        person = replace(like(row), expression=before.expression, age=before.age + 12)
+        person = replace(like(row), expression=before.expression, age=before.age + 8)
         off.append(abs(read_code(retouched(person, targets.codes[row], swap._small)).age - person.age))
-    assert np.mean(off) < 6
+    assert np.mean(off) < 5
 
 
 def test_a_face_that_shows_all_is_left_as_it_is():
