@@ -7,6 +7,7 @@ faces seldom lead there; to the age along such a direction.
 """
 
 from collections.abc import Callable
+from functools import reduce
 
 import numpy as np
 
@@ -41,8 +42,8 @@ def retouched(person: Person, wplus: Floats, look: Callable[[Floats], Image]) ->
         shows, ages = _clearly(seen.expression, person.expression), abs(years) <= YEARS
         if shows and ages:
             break
-        step = np.zeros_like(wplus) if shows else _towards(wplus, person.expression, seen.expression)
-        wplus = wplus + step
+        if not shows:
+            wplus = wplus + _towards(wplus, person.expression, seen.expression)
         if not ages:
             wplus = control().moved(wplus, years * OLDER, OLDER)
     return wplus
@@ -76,7 +77,7 @@ def _slope() -> Slope:
 
     def loss(picture: Node) -> Node:
         logits = [expression_logits(picture, square) for square in expression_squares()]
-        mean = op.divide(op.add(*logits), np.float32(len(logits)))
+        mean = op.divide(reduce(op.add, logits), np.float32(len(logits)))
         return op.reduce_sum(op.multiply(mean, weights), np.array([0, 1]), False)
 
     return Slope(SKETCH, loss, [weights], np.repeat(_axes()[None], SLOTS, axis=0))
