@@ -177,6 +177,17 @@ def read_model(source: str | Path, member: str | None = None) -> Any:
         raise WeightsError(f"OpenVINO cannot read {path}: {reason} It reads IR, ONNX and TFLite.") from error
 
 
+def with_folded_constants(model: Any) -> Any:
+    """The graph, changed: arithmetic on constants is done."""
+    openvino()
+    from openvino.passes import ConstantFolding, Manager
+
+    simpler = Manager()
+    simpler.register_pass(ConstantFolding())
+    simpler.run_passes(model)
+    return model
+
+
 def _unpacked(model: Any) -> Any:
     """The graph with weights that are stored in eight or sixteen bits as numbers in f32.
 
