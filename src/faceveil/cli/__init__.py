@@ -5,6 +5,7 @@ inside the command.
 """
 
 import gc
+import os
 import sys
 from typing import Annotated
 
@@ -29,6 +30,7 @@ from faceveil.cli import (
 )
 
 IMPORTING = 50_000  # objects: imports make a great many, and none of them is garbage
+IDLE = "20"  # NumPy's threads wait 2^20 ticks of the processor for work and then sleep; by default 2^26, which costs
 
 app = typer.Typer(
     name="faceveil",
@@ -77,6 +79,7 @@ def main() -> None:
     from faceveil.errors import FaceveilError
 
     gc.set_threshold(IMPORTING)
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", IDLE)  # read when NumPy is imported
     try:
         app()
     except FaceveilError as error:
