@@ -151,8 +151,10 @@ def _windows(image: Image, places: Floats) -> list[View]:
     while len(places):
         centre = places[0]
         places = places[np.abs(places - centre).max(axis=1) > REACH]
-        room = np.maximum(0, np.array(image.shape[1::-1]) - LOOK)
-        x, y = np.clip(np.round(centre - LOOK / 2), 0, room).astype(int)
+        y, x = (
+            max(0, min(round(c - LOOK / 2), side - LOOK))
+            for c, side in zip(centre[::-1], image.shape, strict=False)
+        )
         part = image[y : y + LOOK, x : x + LOOK]
         pixels = np.zeros((LOOK, LOOK, 3), np.uint8)
         pixels[: part.shape[0], : part.shape[1]] = part
