@@ -1,6 +1,6 @@
 """`python -m faceveil` is the `faceveil` program."""
 
-from faceveil.cli import main
+from faceveil.cli import program
 
 if __name__ == "__main__":
-    main()
+    program()

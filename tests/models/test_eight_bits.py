@@ -27,7 +27,9 @@ np.save(sys.argv[2], np.concatenate([level.ravel() for level in yunet._quick_pro
 def test_the_same_faces_are_found_as_with_proposals_in_full_precision(wall):
     found, expected = (np.array([f.box_xyxy for f in find(wall)]) for find in (yunet.find_boxes, yunet.find))
     assert len(found) == len(expected)
-    assert iou(found, expected).max(axis=1).min() > 0.9
+    fit = iou(found, expected).max(axis=1)
+    assert fit.min() > 0.85
+    assert fit.mean() > 0.93
 
 
 def test_where_a_pool_is_rounded_changes_no_number(wall, monkeypatch):

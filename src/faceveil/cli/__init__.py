@@ -5,7 +5,9 @@ inside the command.
 """
 
 import gc
+import os
 import sys
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -29,6 +31,7 @@ from faceveil.cli import (
 )
 
 IMPORTING = 50_000  # objects: imports make a great many, and none of them is garbage
+IDLE = "20"  # NumPy's threads wait 2^20 ticks of the processor for work and then sleep; by default 2^26, which costs
 
 app = typer.Typer(
     name="faceveil",
@@ -77,6 +80,7 @@ def main() -> None:
     from faceveil.errors import FaceveilError
 
     gc.set_threshold(IMPORTING)
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", IDLE)  # read when NumPy is imported
     try:
         app()
     except FaceveilError as error:
@@ -85,3 +89,17 @@ def main() -> None:
     except KeyboardInterrupt:
         print("faceveil: interrupted.", file=sys.stderr)
         sys.exit(130)
+
+
+def program() -> None:
+    """The program itself: `main`, and then the end at once, for the system frees networks and modules sooner."""
+    code = 0
+    try:
+        main()
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    with suppress(OSError):  # such as a pipe that was closed: Python's own way out says so
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)

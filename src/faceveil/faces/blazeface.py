@@ -137,15 +137,13 @@ def _five(six: Floats) -> Floats:
 def _network(height: int, width: int) -> Network:
     """The network for RGB bytes: numbers, then logits, of its two levels."""
     ov = openvino()
-    from openvino.preprocess import PrePostProcessor
-
     model = read_model("blazeface.back")
     # As distributed, both levels are joined in a shape that only the square has.
     joined = [port.get_node().input_value(0).get_node() for port in model.outputs]
     levels = [part.get_node().input_value(0) for join in joined for part in join.input_values()]
     model = ov.Model([ov.opset13.result(level) for level in levels], model.get_parameters())
     model.reshape([1, height, width, 3])
-    steps = PrePostProcessor(model)
+    steps = ov.preprocess.PrePostProcessor(model)
     steps.input().tensor().set_element_type(ov.Type.u8)
     steps.input().preprocess().convert_element_type(ov.Type.f32).mean(127.5).scale(127.5)
     return Network(steps.build())

@@ -11,14 +11,14 @@ SAME = 0.5  # two boxes show the same face if they share this part of the smalle
 
 def areas(boxes: Floats) -> Floats:
     """Area of each box; an inside-out box has none."""
-    return np.asarray(np.prod(np.clip(boxes[:, 2:] - boxes[:, :2], 0, None), axis=1))
+    return np.asarray(np.prod(np.maximum(boxes[:, 2:] - boxes[:, :2], 0), axis=1))
 
 
 def overlaps(boxes: Floats, others: Floats) -> Floats:
     """The area that each of `boxes` shares with each of `others`."""
     low = np.maximum(boxes[:, None, :2], others[None, :, :2])
     high = np.minimum(boxes[:, None, 2:], others[None, :, 2:])
-    return np.asarray(np.prod(np.clip(high - low, 0, None), axis=2))
+    return np.asarray(np.prod(np.maximum(high - low, 0), axis=2))
 
 
 def iou(boxes: Floats, others: Floats) -> Floats:
@@ -37,10 +37,11 @@ def shown_by(box: Floats, others: Sequence[Floats]) -> bool:
 
 def best_of_each(boxes: Floats, scores: Floats, limit: float) -> list[int]:
     """Non-maximum suppression: the strongest boxes, best first, none sharing more than `limit` (IoU)."""
-    waiting = np.argsort(-scores, kind="stable")
+    waiting, area = np.argsort(-scores, kind="stable"), areas(boxes)
     kept = []
     while len(waiting):
         best, waiting = waiting[0], waiting[1:]
         kept.append(int(best))
-        waiting = waiting[iou(boxes[best : best + 1], boxes[waiting])[0] <= limit]
+        shared = overlaps(boxes[best : best + 1], boxes[waiting])[0]
+        waiting = waiting[shared <= limit * (area[best] + area[waiting] - shared)]
     return kept

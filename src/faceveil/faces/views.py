@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import ceil
 
 import cv2
 import numpy as np
@@ -107,9 +108,8 @@ def close_up(
     turn = np.array(cv2.getRotationMatrix2D((float(centre[0]), float(centre[1])), degrees, scale), np.float64)
     turn[:, 2] += size / 2 - centre
     reach = 0.75 * size / scale + 2  # half the diagonal, so that no corner is missing
-    height, width = image.shape[:2]
-    x0, y0 = (int(v) for v in np.clip(centre - reach, 0, [width - 1, height - 1]))
-    x1, y1 = (int(v) for v in np.clip(np.ceil(centre + reach), [x0 + 1, y0 + 1], [width, height]))
+    x0, x1 = _within(centre[0], reach, image.shape[1])
+    y0, y1 = _within(centre[1], reach, image.shape[0])
     part = image[y0:y1, x0:x1]
     small = resized(part, scale) if scale < smooth else part
     back = np.array(
@@ -117,6 +117,12 @@ def close_up(
     )
     pixels = cv2.warpAffine(small, turn @ back, (size, size), flags=cv2.INTER_LINEAR)
     return View(np.asarray(pixels, np.uint8), turn)
+
+
+def _within(centre: float, reach: float, length: int) -> tuple[int, int]:
+    """Start and end of the pixels within reach, one at least."""
+    start = int(min(max(centre - reach, 0), length - 1))
+    return start, min(max(ceil(centre + reach), start + 1), length)
 
 
 class Sizes:

@@ -35,13 +35,20 @@ TOGETHER = 4  # close-ups in one call
 GLANCE = 112  # px: a photo's longer side when it is seen whole, with black around that helps at the edges
 TILE, OVERLAP, GRID = 1600, 128, 64  # px
 QUICK_TILE, QUICK_GRID = 2048, 32  # px, in eight bits: fewer cuts, less black around a photo
-GATE = -1.0  # logit: from there on a face is taken for possible
-WINDOW, AT_ONCE = 96, 8  # px: side of what is seen at full size, and how many are seen together
-REACH = 24  # px: how far from a window's middle faces may have theirs
+GATE = -0.5  # logit: from there on a face is taken for possible
+REACH = 48  # px: how far from the middle of a window, which is as large as a look, such places may be
+FAINT, FAINT_WIDTHS = (
+    0.08,
+    (14, 40),
+)  # what boxes of these widths (px) must score in windows: small tilted faces
+SMALL, LARGE = 48, 86  # px: the widest that windows are for, and the widest that fits in
 MOST = 0.6  # of the photo in windows: from there on the whole is seen at full size
 RANGE = 320  # px: wider boxes of a pass show parts of large faces more often than faces
 SEEN_AT_HALF = 250  # px: what is smaller a glance need not propose
-PLAIN = 0.3  # what a proposal that fills a window must score
+PLAIN, MIDDLE = (
+    0.3,
+    24,
+)  # what large boxes must score in windows, and how far from the middle they may be (px)
 SETTLED = 0.5  # what scores this at half size needs no window
 
 
@@ -65,21 +72,17 @@ def find_boxes(image: Image, thorough: bool = False) -> list[Face]:
     Boxes differ from those of `find` by a hundredth of their width or two, and so do points.
     """
     sizes, threshold = Sizes(image), PROPOSE[thorough]
-    look = sizes.close_up
-    glance = _glance(look, image, threshold)
     if thorough:
         found = _proposals(image, _quick_proposer(), ENLARGE, threshold, _quick_cut, QUICK_TILE)
+        found.append(_proposed(_glance(sizes, image), _looker(1), threshold))
     else:
-        found = _gated_proposals(image, sizes.half, threshold)
-        glance = _of_width(glance, SEEN_AT_HALF, np.inf)
-    found.append(glance)
-    faces = _confirmed_once(look, found, HINT_OF_BOX)
+        found = _gated_proposals(image, sizes, threshold)
+    faces = _confirmed_once(sizes.close_up, found, HINT_OF_BOX)
     return [face for face in faces if face.size_wh[0] >= TINY or face.score >= CONFIRM_TINY]
 
 
 def load_for_boxes() -> None:
-    """The networks that `find_boxes` wants only where there is something to see."""
-    _window_proposer()
+    """The network that `find_boxes` wants only where there is something to see."""
     _looker(TOGETHER)
 
 
@@ -107,10 +110,10 @@ def _proposals(
         scale /= LEVEL
 
 
-def _gated_proposals(image: Image, half: Image, threshold: float) -> list[Proposals]:
+def _gated_proposals(image: Image, sizes: Sizes, threshold: float) -> list[Proposals]:
     """Proposals at half size, and at full size from around the places where the gate takes faces for possible."""
     found, places = [], []
-    for view in _quick_cut(half, 1.0):
+    for view in _quick_cut(sizes.half, 1.0):
         *levels, gate = _quick_proposer()(view.pixels[None])
         boxes, scores = _of_width(_in_photo(view, cells_of(levels, threshold), 2), 0, 2 * RANGE)
         found.append((boxes, scores))
@@ -118,9 +121,10 @@ def _gated_proposals(image: Image, half: Image, threshold: float) -> list[Propos
     if max(image.shape) > QUICK_TILE:
         found += _proposals(image, _quick_proposer(), 0.5 / LEVEL, threshold, _quick_cut, QUICK_TILE)
     windows = _windows(image, np.concatenate(places))
-    if len(windows) * WINDOW**2 > MOST * image.shape[0] * image.shape[1]:
-        return found + [_proposed(view, _quick_proposer(), threshold) for view in _quick_cut(image, 1.0)]
-    return found + [_in_windows(windows[i : i + AT_ONCE], threshold) for i in range(0, len(windows), AT_ONCE)]
+    if len(windows) * LOOK**2 > MOST * image.shape[0] * image.shape[1]:
+        found += [_proposed(view, _quick_proposer(), threshold) for view in _quick_cut(image, 1.0)]
+        windows = []
+    return found + _in_windows(windows, _glance(sizes, image), threshold)
 
 
 def _of_width(proposals: Proposals, least: float, most: float) -> Proposals:
@@ -147,31 +151,42 @@ def _windows(image: Image, places: Floats) -> list[View]:
     while len(places):
         centre = places[0]
         places = places[np.abs(places - centre).max(axis=1) > REACH]
-        room = np.maximum(0, np.array(image.shape[1::-1]) - WINDOW)
-        x, y = np.clip(np.round(centre - WINDOW / 2), 0, room).astype(int)
-        views.append(View(image[y : y + WINDOW, x : x + WINDOW], np.array([[1.0, 0, -x], [0, 1.0, -y]])))
+        y, x = (
+            max(0, min(round(c - LOOK / 2), side - LOOK))
+            for c, side in zip(centre[::-1], image.shape, strict=False)
+        )
+        part = image[y : y + LOOK, x : x + LOOK]
+        pixels = np.zeros((LOOK, LOOK, 3), np.uint8)
+        pixels[: part.shape[0], : part.shape[1]] = part
+        views.append(View(pixels, np.array([[1.0, 0, -x], [0, 1.0, -y]])))
     return views
 
 
-def _in_windows(windows: Sequence[View], threshold: float) -> Proposals:
-    pixels = np.zeros((AT_ONCE, WINDOW, WINDOW, 3), np.uint8)
-    for n, view in enumerate(windows):
-        pixels[n, : view.pixels.shape[0], : view.pixels.shape[1]] = view.pixels
-    cells = cells_of(_window_proposer()(pixels), threshold)
-    sizes = cells.boxes[:, 2:] - cells.boxes[:, :2]
-    off = np.abs(cells.boxes[:, :2] + sizes / 2 - WINDOW / 2).max(axis=1)
-    small = (sizes[:, 0] <= WINDOW / 2) & (off < WINDOW / 3)
+def _in_windows(windows: Sequence[View], glance: View, threshold: float) -> list[Proposals]:
+    """What windows propose, and what the glance does, all seen together."""
+    views = [*windows, glance]
+    cells = cells_of(_looked_at([view.pixels for view in views]), FAINT)
+    boxes, scores = cells.boxes, cells.scores
+    width = boxes[:, 2] - boxes[:, 0]
+    off = np.abs((boxes[:, :2] + boxes[:, 2:]) / 2 - LOOK / 2).max(axis=1)
+    faint = (width > FAINT_WIDTHS[0]) & (width < FAINT_WIDTHS[1])
+    small = (width <= SMALL) & (off < REACH + STRIDES[0]) & (faint | (scores > threshold))
     # What fills a window is mostly no face; the few that half a size does not show are plain and in the middle.
-    large = (sizes[:, 0] <= 0.9 * WINDOW) & (off < WINDOW / 6) & (cells.scores > PLAIN)
-    corners = np.array([-view.to_view[:, 2] for view in windows] + [np.zeros(2)] * AT_ONCE)[cells.picture]
-    return (cells.boxes + np.tile(corners, 2))[small | large], cells.scores[small | large]
+    large = (width <= LARGE) & (off < MIDDLE) & (scores > PLAIN)
+    at_glance = cells.picture == len(windows)
+    near, far = (small | large) & ~at_glance, at_glance & (scores > threshold)
+    corners = np.array([view.to_view[:, 2] for view in views])[cells.picture]
+    whole = glance.to_photo(boxes[far].reshape(-1, 2, 2)).reshape(-1, 4), scores[far]
+    return [
+        ((boxes - np.tile(corners, 2))[near], scores[near]),
+        _of_width(whole, SEEN_AT_HALF, np.inf),
+    ]
 
 
-def _glance(close_up: CloseUp, image: Image, threshold: float) -> Proposals:
-    """Proposals from the whole photo made small, where a face may fill the frame."""
+def _glance(sizes: Sizes, image: Image) -> View:
+    """The whole photo made small, where a face may fill the frame."""
     height, width = image.shape[:2]
-    view = close_up(np.array([width, height]) / 2, GLANCE / max(height, width), 0.0, LOOK)
-    return _proposed(view, _looker(1), threshold)
+    return sizes.close_up(np.array([width, height]) / 2, GLANCE / max(height, width), 0.0, LOOK)
 
 
 def _proposed(view: View, network: Network, threshold: float) -> Proposals:
@@ -288,11 +303,6 @@ def _proposer() -> Network:
 def _quick_proposer() -> Network:
     """The same in eight bits and with the gate; a close look in full precision decides what is a face."""
     return yunet(("cls", "obj", "bbox"), eight_bits=True, gate=True)
-
-
-@once
-def _window_proposer() -> Network:
-    return yunet(("cls", "obj", "bbox"), count=AT_ONCE, side=WINDOW, eight_bits=True)
 
 
 @once

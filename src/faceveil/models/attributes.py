@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faceveil.models.layers import Node
-from faceveil.models.runtime import folded, load, openvino, read_model
+from faceveil.models.runtime import load, openvino, read_model, with_folded_constants
 from faceveil.models.sampling import Square, matrices, resampled
 
 Crop = NDArray[np.uint8]
@@ -42,7 +42,7 @@ def expression_logits(picture: Node, square: Square) -> Node:
     kernel = op.constant(np.array(GREY, np.float32).reshape(1, 3, 1, 1))
     grey = op.convolution(picture, kernel, [1, 1], [0, 0], [0, 0], [1, 1])
     crop = resampled(grey, *matrices(square, picture.get_output_shape(0)[-1], EXPRESSION_SIZE))
-    model = folded(read_model("expression.fer"))
+    model = with_folded_constants(read_model("expression.fer"))
     model.get_parameters()[0].output(0).replace(op.transpose(crop, np.array([0, 2, 3, 1])).output(0))
     softmax = model.get_results()[0].input_value(0).get_node()
     return softmax.input_value(0).get_node()

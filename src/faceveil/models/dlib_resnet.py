@@ -26,8 +26,7 @@ LEVELS = ((32, 3, False), (64, 4, True), (128, 3, True), (256, 3, True), (256, 1
 def dlib_resnet(path: Path) -> Any:
     """The network as an OpenVINO model: N×3×150×150 raw RGB in, N×128 out, not normalised."""
     ov = openvino()
-    from openvino import opset13 as ops
-
+    ops = ov.opset13
     tensors = _Tensors(path)
     image = ops.parameter([-1, 3, 150, 150], np.float32, name="image")
     x = ops.divide(ops.subtract(image, ops.constant(MEAN[None, :, None, None])), ops.constant(SCALE))
@@ -47,8 +46,7 @@ def _residual(
     x: Any, tensors: "_Tensors", inputs: int, filters: int, size: int, stride: int
 ) -> tuple[Any, int]:
     """Two convolutions beside a shortcut; what is smaller or has fewer channels is filled up with zeros."""
-    from openvino import opset13 as ops
-
+    ops = openvino().opset13
     inner = ops.relu(_conv(x, tensors, inputs, filters, side=3, stride=stride))
     inner = _conv(inner, tensors, filters, filters, side=3, stride=1)
     if stride == 1:
@@ -60,8 +58,7 @@ def _residual(
 
 
 def _grown(x: Any, channels: int, pixels: int) -> Any:
-    from openvino import opset13 as ops
-
+    ops = openvino().opset13
     if not channels and not pixels:
         return x
     zero = ops.constant(np.float32(0))
@@ -70,8 +67,7 @@ def _grown(x: Any, channels: int, pixels: int) -> Any:
 
 def _conv(x: Any, tensors: "_Tensors", inputs: int, filters: int, *, side: int, stride: int) -> Any:
     """A convolution with the affine layer behind it; padded, as in dlib, only where the stride is one."""
-    from openvino import opset13 as ops
-
+    ops = openvino().opset13
     count = filters * inputs * side * side
     numbers = tensors.next(count + filters, 1, 1, 1).astype(np.float64)
     gamma, beta = tensors.next(2 * filters, 1, 1, 1).astype(np.float64).reshape(2, filters)

@@ -32,8 +32,7 @@ STAGES = ((2, 5), (2, 1), (1, 6), (2, 1), (1, 2))
 def mobilefacenet(path: Path) -> Any:
     """The network as an OpenVINO model: N×3×112×112 in, N×128 out, not normalised."""
     ov = openvino()
-    from openvino import opset13 as ops
-
+    ops = ov.opset13
     image = ops.parameter([-1, 3, 112, 112], np.float32, name="image")
     return ov.Model([layers(image, _read(path))[1]], [image], "mobilefacenet")
 
@@ -46,8 +45,7 @@ def _read(path: Path) -> Weights:
 
 def layers(image: Any, weights: Weights) -> tuple[Any, Any]:
     """The last two layers, N×512 and N×128, as nodes on an image N×3×112×112 of ImageNet's scale."""
-    from openvino import opset13 as ops
-
+    ops = openvino().opset13
     x = relu6(conv(image, weights, "conv1.0", "conv1.1", stride=2, pad=1))
     x = ops.relu(conv(x, weights, "dw_conv.depthwise", "dw_conv.bn1", pad=1))
     x = ops.relu(conv(x, weights, "dw_conv.pointwise", "dw_conv.bn2"))
@@ -63,8 +61,7 @@ def layers(image: Any, weights: Weights) -> tuple[Any, Any]:
 
 
 def _flat(x: Any) -> Any:
-    from openvino import opset13 as ops
-
+    ops = openvino().opset13
     return ops.reshape(x, np.array([0, -1]), special_zero=True)
 
 

@@ -177,13 +177,14 @@ def read_model(source: str | Path, member: str | None = None) -> Any:
         raise WeightsError(f"OpenVINO cannot read {path}: {reason} It reads IR, ONNX and TFLite.") from error
 
 
-def folded(model: Any) -> Any:
-    """The graph, changed: what is computed of constants alone is a constant."""
+def with_folded_constants(model: Any) -> Any:
+    """The graph, changed: arithmetic on constants is done."""
+    openvino()
     from openvino.passes import ConstantFolding, Manager
 
-    passes = Manager()
-    passes.register_pass(ConstantFolding())
-    passes.run_passes(model)
+    simpler = Manager()
+    simpler.register_pass(ConstantFolding())
+    simpler.run_passes(model)
     return model
 
 

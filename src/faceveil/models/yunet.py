@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faceveil.models.eight_bits import FOLDER, constant, in_eight_bits, read_ranges
-from faceveil.models.runtime import Network, once, openvino, read_model
+from faceveil.models.runtime import Network, once, openvino, read_model, with_folded_constants
 
 CARD = "yunet.2023mar"
 STRIDES = (8, 16, 32)  # px between the cells of the network's three levels
@@ -45,13 +45,11 @@ def yunet(
 def network_of(model: Any, results: Sequence[Any], count: int, side: int, eight_bits: bool) -> Network:
     """A network for RGB bytes from YuNet's graph and what of it is wanted."""
     ov = openvino()
-    from openvino.preprocess import PrePostProcessor
-
     model = ov.Model(list(results), model.get_parameters())
     if eight_bits:
         model = in_eight_bits(model, read_ranges(CARD))
     model.reshape([count, 3, side, side])
-    steps = PrePostProcessor(model)
+    steps = ov.preprocess.PrePostProcessor(model)
     steps.input().tensor().set_element_type(ov.Type.u8).set_layout(ov.Layout("NHWC"))
     steps.input().model().set_layout(ov.Layout("NCHW"))
     steps.input().preprocess().convert_element_type(ov.Type.f32).reverse_channels()
@@ -61,12 +59,7 @@ def network_of(model: Any, results: Sequence[Any], count: int, side: int, eight_
 @once
 def graph() -> Any:
     """As distributed but for arithmetic on constants; read once for all networks that are made of it."""
-    from openvino.passes import ConstantFolding, Manager
-
-    model, simpler = read_model(CARD), Manager()
-    simpler.register_pass(ConstantFolding())
-    simpler.run_passes(model)
-    return model
+    return with_folded_constants(read_model(CARD))
 
 
 def _level(model: Any, heads: Sequence[str], stride: int) -> Any:

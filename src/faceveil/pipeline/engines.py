@@ -4,17 +4,8 @@ An engine takes a function and items and yields what the function returns. A net
 products use one thread each in every engine, so parallelism cannot change a result, and nothing waits for cores.
 """
 
-import multiprocessing
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    Executor,
-    Future,
-    ProcessPoolExecutor,
-    ThreadPoolExecutor,
-    wait,
-)
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
 from functools import partial
 from itertools import islice
@@ -61,12 +52,15 @@ def processes(
     work: Callable[[Item], Result], items: Iterable[Item], *, workers: int | None = None
 ) -> Iterator[Result]:
     """In several processes: a crash of one ends the run but not this program."""
+    import multiprocessing  # threads start without it
+    from concurrent.futures import ProcessPoolExecutor
+
     workers = workers or usable_cores()
     # A fresh interpreter per worker: a forked one would inherit threads that no longer run.
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_one_thread)
     try:
         yield from _as_ready(pool, workers, work, items)
-    except BrokenProcessPool as error:
+    except BrokenExecutor as error:
         raise FaceveilError(
             "a worker process ended suddenly, perhaps for lack of memory. Go on with --resume and fewer --workers."
         ) from error

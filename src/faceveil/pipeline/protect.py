@@ -9,7 +9,6 @@ from faceveil.errors import ProtectionError
 from faceveil.faces import Face, Region, find_faces
 from faceveil.faces.boxes import shown_by
 from faceveil.faces.face import Floats, Image
-from faceveil.methods import FaceMethod
 from faceveil.photos import Photo
 from faceveil.pipeline.settings import SECOND, Settings
 
@@ -28,9 +27,8 @@ class Protected:
 def protect_photo(photo: Photo, settings: Settings, rng: np.random.Generator) -> Protected:
     """The photo with every face protected, or ProtectionError where that cannot be had."""
     faces = _find(photo.pixels, settings.detector, settings)
-    method = settings.method
-    assert isinstance(method, FaceMethod)
-    return protect_faces(photo, faces, settings, lambda image, face: method.protect(image, face, rng))
+    protect = settings.face_method.protect
+    return protect_faces(photo, faces, settings, lambda image, face: protect(image, face, rng))
 
 
 def protect_faces(photo: Photo, faces: Sequence[Face], settings: Settings, protect: Protect) -> Protected:
@@ -47,8 +45,7 @@ def protect_faces(photo: Photo, faces: Sequence[Face], settings: Settings, prote
 
 
 def _find(image: Image, detector: str, settings: Settings, besides: Sequence[Floats] = ()) -> list[Face]:
-    assert isinstance(settings.method, FaceMethod)
-    mesh = settings.method.needs_mesh
+    mesh = settings.face_method.needs_mesh
     return find_faces(image, detector, thorough=settings.thorough, mesh=mesh, besides=besides)
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from faceveil.errors import PhotoError, ProtectionError
 from faceveil.faces.detect import prepare
-from faceveil.methods import FaceMethod
 from faceveil.photos import read_photo, write_bytes
 from faceveil.pipeline.engines import Engine, serial
 from faceveil.pipeline.engines import engine as engine_named
@@ -73,10 +72,11 @@ def _protect_file(job: Job, settings: Settings, staging: Path) -> Outcome:
     """Read, protect, encode, check, write. What is wrong with the photo quarantines it; what is wrong with the
     output folder or the weights ends the run."""
     clock = Clock()
-    assert isinstance(settings.method, FaceMethod)
     try:
         photo = read_photo(job.source, max_pixels=settings.max_pixels, keep=settings.keep)
-        prepare(photo.pixels, settings.detector, SECOND[settings.detector], mesh=settings.method.needs_mesh)
+        prepare(
+            photo.pixels, settings.detector, SECOND[settings.detector], mesh=settings.face_method.needs_mesh
+        )
         clock.lap("read")
         result = protect_photo(photo, settings, rng_for(settings.seed, job.name))
         clock.lap("protect")

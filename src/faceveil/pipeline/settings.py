@@ -5,6 +5,7 @@ import json
 import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
@@ -66,6 +67,11 @@ class Settings:
     def needs_all_faces(self) -> bool:
         """Whether the method takes all faces at once."""
         return not isinstance(self.method, FaceMethod)
+
+    @property
+    def face_method(self) -> FaceMethod:
+        """The method of a run that works face by face; not asked whether it does, which takes long at every face."""
+        return cast(FaceMethod, self.method)
 
     @property
     def needs_company(self) -> bool:
