@@ -74,9 +74,9 @@ def layers_in_ffhq(image: Node) -> tuple[Node, Node]:
     return wide, op.normalize_l2(narrow, np.array([1]), 1e-12, "max")
 
 
-def embedding(crop: Node) -> Node:
-    """Of a crop in the ArcFace template, 1 × 3 × 112 × 112 in [0, 1]; not normalised."""
-    return layers(normalised(crop), _read(stored_weights(CARD)))[1]
+def wide_layer(crop: Node) -> Node:
+    """The layer before the last of a crop in the ArcFace template, 1 × 3 × 112 × 112 in [0, 1]; 1 × 512."""
+    return layers(normalised(crop), _read(stored_weights(CARD)))[0]
 
 
 def arcface_matrices(size: int) -> tuple[Floats, Floats]:

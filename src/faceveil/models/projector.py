@@ -1,14 +1,15 @@
 """The projector: the W+ whose render looks most like a photo, found by gradient descent.
 
-    W+* = argmin  |render - photo|² + weight · look(render, photo) [+ identity · (1 - cos)]
+    W+* = argmin  |render - photo|² + weight · look(render, photo) [+ identity · ((1 - cos) + (1 - cos')/2)]
 
 MIKU's equations 2 and 3 (and 1 and 2 of the conference paper) take the squared error of pixels and 0.1 times the
 distance of four VGG-16 maps, with the background masked; `MIKU` below is that recipe. `REFINE` goes on from the
-encoder's code with LPIPS and an identity term. The recognisers in that term are A and C of `recognizers.py`: what
-pleases two is nearer to the person for a third. Neither may judge the result. Descent runs along axes on which the
-loss curves alike, as `training/curvature.py` measured it, and through the generator's early exits, coarse to fine.
-The last steps look closely, at 256 px: in turn at the face, where a recogniser is harder to please without the
-person, and at two quarters of the picture. Renders, looks and gradients are OpenVINO's (`gradients.py`).
+encoder's code with LPIPS and an identity term. It asks C of `recognizers.py`, whose layer before the last tells more
+than its vector, and A with half the weight: what pleases two is nearer to the person for a third. Neither may judge
+the result. Descent runs along axes on which the loss curves alike, as `training/curvature.py` measured it, and
+through the generator's early exits, coarse to fine. The last steps look closely, at 256 px: in turn at the face,
+where a recogniser is harder to please without the person, and at two quarters of the picture. Renders, looks and
+gradients are OpenVINO's (`gradients.py`).
 
 Every term is a sum of squares: a recogniser's vectors have length one, so that 1 - cos is half the squared distance.
 """
@@ -75,7 +76,7 @@ class Recipe:
 
     look: str = "lpips"  # or "vgg", MIKU's four maps
     look_weight: float = 2.0
-    identity: float = 1.0
+    identity: float = 0.7
     stages: tuple[tuple[int, float], ...] = (
         (64, 1.0),
     )  # exit, and its share of the steps that see the whole
@@ -289,7 +290,7 @@ def looks(image: Node, view: View, recipe: Recipe) -> list[Node]:
     if recipe.look_weight:
         found += _appearance(enlarged(image), recipe)
     if recipe.identity and view.shows_somebody:
-        found += [_scaled(one, recipe.identity**0.5 / 2) for one in who(image, view)]
+        found += [_scaled(one, (recipe.identity * part / 2) ** 0.5) for one, part in who(image, view)]
     return found
 
 
@@ -304,14 +305,14 @@ def _appearance(image: Node, recipe: Recipe) -> list[Node]:
     ]
 
 
-def who(image: Node, view: View) -> list[Node]:
-    """What two recognisers say of a view of FFHQ crops in [-1, 1]: a vector of length 1 each."""
+def who(image: Node, view: View) -> list[tuple[Node, float]]:
+    """What two recognisers say of a view of FFHQ crops in [-1, 1], a vector of length 1 each, and what it weighs."""
     op = openvino().opset13
     rows, columns = mobilefacenet.arcface_matrices(view.size)
     part = view.window.part(view.size)
     rows, columns = rows[:, part.top : part.bottom], columns[:, part.left : part.right]
     crop = _resampled(op.add(_scaled(image, 0.5), op.constant(np.float32(0.5))), rows, columns)
-    return [_unit(mobilefacenet.embedding(crop)), _unit(_facelib(crop))]
+    return [(_unit(mobilefacenet.wide_layer(crop)), 1.0), (_unit(_facelib(crop)), 0.5)]
 
 
 def _facelib(crop: Node) -> Node:
