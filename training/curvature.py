@@ -20,8 +20,9 @@ import numpy as np
 from faceveil.models.encoder import Encoder
 from faceveil.models.generator import synthesis
 from faceveil.models.mobilestylegan import SLOTS
-from faceveil.models.projector import FREE, QUARTERS, REFINE, Slope, View, look_network
+from faceveil.models.projector import FREE, QUARTERS, REFINE, View, look_network, slope_of
 from faceveil.models.runtime import Network
+from faceveil.models.slope import Slope
 from faceveil.models.synthesis import build_graph
 from faceveil.models.wspace import DATA, w_space
 from faceveil.photos import read_photo
@@ -52,11 +53,10 @@ def sketches(code: np.ndarray, view: View, rng: np.random.Generator) -> Iterator
 
     The gradient of |f - (f0 - v/2)|² at f0 is that of v · f.
     """
-    still = np.zeros((SLOTS, FREE), np.float32)
     seen = look_network(view, REFINE)(drawing(view)(code[None])[0])
     for _ in range(DRAWS):
         wanted = [look - rng.standard_normal(look.shape, np.float32) / 2 for look in seen]
-        yield slopes(view)(code, still, wanted)
+        yield slopes(view)(code, wanted)
 
 
 @cache
@@ -64,7 +64,7 @@ def slopes(view: View) -> Slope:
     """In whitened coordinates."""
     space = w_space()
     basis = space.spread[:FREE, None] * space.axes[:FREE]
-    return Slope(view, REFINE, False, np.repeat(basis[None], SLOTS, axis=0))
+    return slope_of(view, REFINE, False, np.repeat(basis[None], SLOTS, axis=0))
 
 
 @cache

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from faceveil.errors import UsageError
 from faceveil.models.generator import Generator, synthesis
 from faceveil.models.gradients import RULES, with_gradient
-from faceveil.models.projector import FACE, QUARTERS, Recipe, Slope, View, _seen, look_network
+from faceveil.models.projector import FACE, QUARTERS, Recipe, View, _seen, look_network, slope_of
 from faceveil.models.runtime import Network, openvino
 from faceveil.models.torch.lpips import Lpips
 from faceveil.models.torch.mobilestylegan import Synthesis
@@ -138,7 +138,7 @@ def test_a_slope_is_torch_s(view: View) -> None:
     photo = _seen(generator.render(w[:1], 256)[0], view) / np.float32(127.5) - 1
     axes = np.repeat((space.spread[:, None] * space.axes)[None, :50], 23, axis=0)
     code, moved = np.repeat(w[1:], 23, axis=0), np.zeros((23, 50), np.float32)
-    found = Slope(view, recipe, False, axes)(code, moved, look_network(view, recipe)(photo))
+    found = slope_of(view, recipe, False, axes)(code, look_network(view, recipe)(photo), moved)
 
     along = torch.from_numpy(moved).requires_grad_()
     wplus = torch.from_numpy(code) + (along[:, None] @ torch.from_numpy(axes))[:, 0]

@@ -20,7 +20,7 @@ def test_a_slope_is_what_differences_say():
     axes = np.repeat((space.spread[:5, None] * space.axes[:5])[None], SLOTS, axis=0)
     shown = rng.standard_normal((1, 3, 64, 64)).astype(np.float32)
     given = op.parameter([1, 3, 64, 64], np.float32)
-    slope = Slope(64, lambda x: op.reduce_sum(op.multiply(x, given), np.arange(4), False), [given], axes)
+    slope = Slope(64, lambda x: (op.reduce_sum(op.multiply(x, given), np.arange(4), False), [given]), axes)
     code = np.repeat(space.mean[None], SLOTS, axis=0)
     draw = Network(build_graph(synthesis(64)))
     gradient = slope(code, [shown])

@@ -27,13 +27,13 @@ from numpy.typing import NDArray
 
 from faceveil.errors import UsageError
 from faceveil.models import lpips, mobilefacenet, vgg
-from faceveil.models.generator import as_wplus, cores, synthesis
-from faceveil.models.gradients import with_gradient
+from faceveil.models.generator import as_wplus, cores
 from faceveil.models.layers import Node
-from faceveil.models.mobilestylegan import SLOTS, Floats, Style
+from faceveil.models.mobilestylegan import SLOTS, Floats
 from faceveil.models.npz import opened
 from faceveil.models.runtime import Network, once, openvino, read_model
-from faceveil.models.synthesis import picture
+from faceveil.models.sampling import resampled
+from faceveil.models.slope import Slope
 from faceveil.models.windows import CELLS, WHOLE, Window
 from faceveil.models.wspace import DATA, w_space
 
@@ -209,7 +209,7 @@ class _Target:
         """Of the loss, by how far a code was moved along each axis (23 × 200)."""
         if view not in self.seen:
             self.seen[view] = self._look(view)
-        return _slope(view, self.recipe, self.mask is not None)(wplus, moved, self.seen[view])
+        return _slope(view, self.recipe, self.mask is not None)(wplus, self.seen[view], moved)
 
     def _look(self, view: View) -> list[Floats]:
         photo = _seen(self.crop, view) / np.float32(127.5) - 1
@@ -228,48 +228,27 @@ def _seen(image: NDArray[np.uint8] | NDArray[np.float32], view: View) -> Floats:
     return np.ascontiguousarray(planes[None], np.float32)
 
 
-class Slope:
-    """How the loss of a view grows along each axis of a code (23 × axes × 512), given what was seen of the photo.
+def slope_of(view: View, recipe: Recipe, masked: bool, axes: Floats) -> Slope:
+    """Of a view's loss, given what was seen of the photo."""
+    op = openvino().opset13
 
-    The network takes styles, not codes: from axes to styles is a smaller product, outside of it.
-    """
-
-    def __init__(self, view: View, recipe: Recipe, masked: bool, axes: Floats) -> None:
-        op = openvino().opset13
-        self.styles: list[Style] = []
-        factors: list[Node] = []
-
-        def parameter(style: Style) -> Node:
-            self.styles.append(style)
-            factors.append(op.parameter([1, len(style.bias), 1, 1], np.float32))
-            return factors[-1]
-
-        render, given = picture(synthesis(view.size), parameter, view.window), []
+    def loss(render: Node) -> tuple[Node, list[Node]]:
+        given = []
         if masked:
             given = [op.parameter([1, planes, view.side, view.side], np.float32) for planes in (3, 1)]
             photo, weight = given
             render = op.add(photo, op.multiply(weight, op.subtract(render, photo)))
         found = looks(render, view, recipe)
         wanted = [op.parameter(list(look.get_output_shape(0)), np.float32) for look in found]
-        loss = reduce(op.add, [_squared(op.subtract(a, b)) for a, b in zip(found, wanted, strict=True)])
-        self.network = Network(with_gradient(loss, factors, [*factors, *given, *wanted]), streams=cores())
-        self.along = [style.weight @ axes[style.slot].T for style in self.styles]
+        squares = [_squared(op.subtract(a, b)) for a, b in zip(found, wanted, strict=True)]
+        return reduce(op.add, squares), [*given, *wanted]
 
-    def __call__(self, wplus: Floats, moved: Floats, seen: list[Floats]) -> Floats:
-        factors = [
-            style.weight @ wplus[style.slot] + style.bias + along @ moved[style.slot]
-            for style, along in zip(self.styles, self.along, strict=True)
-        ]
-        _, *found = self.network([*(factor[None, :, None, None] for factor in factors), *seen])
-        gradient = np.zeros_like(moved)
-        for style, along, by_factor in zip(self.styles, self.along, found, strict=True):
-            gradient[style.slot] += by_factor.reshape(-1) @ along
-        return gradient
+    return Slope(view.size, loss, axes, view.window, cores())
 
 
 @once
 def _slope(view: View, recipe: Recipe, masked: bool) -> Slope:
-    return Slope(view, recipe, masked, _axes())
+    return slope_of(view, recipe, masked, _axes())
 
 
 def _squared(x: Node) -> Node:
@@ -311,7 +290,7 @@ def who(image: Node, view: View) -> list[tuple[Node, float]]:
     rows, columns = mobilefacenet.arcface_matrices(view.size)
     part = view.window.part(view.size)
     rows, columns = rows[:, part.top : part.bottom], columns[:, part.left : part.right]
-    crop = _resampled(op.add(_scaled(image, 0.5), op.constant(np.float32(0.5))), rows, columns)
+    crop = resampled(op.add(_scaled(image, 0.5), op.constant(np.float32(0.5))), rows, columns)
     return [(_unit(mobilefacenet.wide_layer(crop)), 1.0), (_unit(_facelib(crop)), 0.5)]
 
 
@@ -344,9 +323,4 @@ def enlarged(image: Node) -> Node:
         return image
     places = np.clip((np.arange(LEAST) + 0.5) * side / LEAST - 0.5, 0, side - 1)
     matrix = np.maximum(0, 1 - np.abs(places[:, None] - np.arange(side)[None])).astype(np.float32)
-    return _resampled(image, matrix, matrix)
-
-
-def _resampled(image: Node, rows: Floats, columns: Floats) -> Node:
-    op = openvino().opset13
-    return op.matmul(op.matmul(op.constant(rows), image, False, False), op.constant(columns), False, True)
+    return resampled(image, matrix, matrix)

@@ -1,7 +1,7 @@
-"""How something that is told of the generator's picture grows along axes of W+.
+"""How a loss of the generator's picture grows along axes of W+.
 
-    slope = Slope(64, loss, inputs, axes)       # `loss` makes one number of the picture's node and of `inputs`
-    slope(wplus, given)                         # 23 × axes: its gradient at this code
+    slope = Slope(64, loss, axes)      # `loss` makes one number of the picture's node and of inputs of its own
+    slope(wplus, given)                # 23 × axes: its gradient at this code
 
 The network takes styles, not codes: from axes to styles is a smaller product, outside of it.
 """
@@ -20,13 +20,12 @@ from faceveil.models.windows import WHOLE, Window
 
 
 class Slope:
-    """A graph and its gradient, compiled."""
+    """A graph and its gradient, compiled; `loss` gives its node and those of its inputs."""
 
     def __init__(
         self,
         size: int,
-        loss: Callable[[Node], Node],
-        inputs: Sequence[Node],
+        loss: Callable[[Node], tuple[Node, Sequence[Node]]],
         axes: Floats,  # 23 × A × 512
         window: Window = WHOLE,
         streams: int | None = None,
@@ -40,13 +39,21 @@ class Slope:
             factors.append(op.parameter([1, len(style.bias), 1, 1], np.float32))
             return factors[-1]
 
-        graph = with_gradient(loss(picture(synthesis(size), parameter, window)), factors, [*factors, *inputs])
-        self.network = Network(graph, streams=streams)
+        found, inputs = loss(picture(synthesis(size), parameter, window))
+        self.network = Network(with_gradient(found, factors, [*factors, *inputs]), streams=streams)
         self.along = [style.weight @ axes[style.slot].T for style in self.styles]
 
-    def __call__(self, wplus: Floats, given: Sequence[Floats]) -> Floats:
-        """Sums are einsum's: a matrix library's last bits depend on how many threads it has."""
-        factors = [np.einsum("cd,d->c", one.weight, wplus[one.slot]) + one.bias for one in self.styles]
+    def __call__(self, wplus: Floats, given: Sequence[Floats], moved: Floats | None = None) -> Floats:
+        """At a code (23 × 512), or where it was moved so far along the axes (23 × A).
+
+        Sums are einsum's: a matrix library's last bits depend on how many threads it has.
+        """
+        factors = [
+            np.einsum("cd,d->c", style.weight, wplus[style.slot]) + style.bias for style in self.styles
+        ]
+        if moved is not None:
+            for factor, style, along in zip(factors, self.styles, self.along, strict=True):
+                factor += np.einsum("ca,a->c", along, moved[style.slot])
         _, *found = self.network([*(factor[None, :, None, None] for factor in factors), *given])
         gradient = np.zeros((SLOTS, self.along[0].shape[1]), np.float32)
         for style, along, by_factor in zip(self.styles, self.along, found, strict=True):

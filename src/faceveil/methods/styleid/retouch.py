@@ -73,11 +73,11 @@ def _axes() -> Floats:
 @once
 def _slope() -> Slope:
     op = openvino().opset13
-    weights = op.parameter([1, len(EXPRESSIONS)], np.float32)
 
-    def loss(picture: Node) -> Node:
+    def loss(picture: Node) -> tuple[Node, list[Node]]:
         logits = [expression_logits(picture, square) for square in expression_squares()]
         mean = op.divide(reduce(op.add, logits), np.float32(len(logits)))
-        return op.reduce_sum(op.multiply(mean, weights), np.array([0, 1]), False)
+        against = op.parameter([1, len(EXPRESSIONS)], np.float32)
+        return op.reduce_sum(op.multiply(mean, against), np.array([0, 1]), False), [against]
 
-    return Slope(SKETCH, loss, [weights], np.repeat(_axes()[None], SLOTS, axis=0))
+    return Slope(SKETCH, loss, np.repeat(_axes()[None], SLOTS, axis=0))
