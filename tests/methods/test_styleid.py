@@ -27,7 +27,7 @@ from faceveil.methods.styleid.blend import (
 )
 from faceveil.methods.styleid.check import Verdict, embeddings
 from faceveil.methods.styleid.choice import STRANGE, shortlists
-from faceveil.methods.styleid.control import control
+from faceveil.methods.styleid.control import control, step_to_people
 from faceveil.methods.styleid.fit import fitted_mesh, looking, warp, with_forehead
 from faceveil.methods.styleid.harmony import FEATURES, harmonised
 from faceveil.methods.styleid.layers import read_table, search
@@ -497,6 +497,23 @@ def test_a_face_that_shows_all_is_left_as_it_is():
     seen = read_code(code)
     person = replace(like(7), expression=seen.expression, age=seen.age)
     assert np.array_equal(retouched(person, code, swap._small), code)
+
+
+def test_a_soft_photo_is_rendered_at_half_the_side():
+    sharp = np.asarray(generator().render(pool().codes[7][None], 256)[0])
+    for photo, size in ((sharp, 256), (cv2.GaussianBlur(sharp, (0, 0), 2.0), 128)):
+        source = look_at(photo, face_in_crop(photo), ())
+        assert source.render_size == size
+        assert swap.rendered(source, pool().codes[8]).shape == source.crop.shape == (256, 256, 3)
+
+
+def test_everybody_takes_the_same_step_towards_people():
+    photo = np.asarray(generator().render(pool().codes[7][None], 128)[0])
+    source = look_at(photo, face_in_crop(photo), ())
+    code = swap.somebody_else(source, 8, 0)  # no recogniser, so no step away
+    step = np.zeros(pool().codes.axes.shape[:2], np.float32)
+    step[IDENTITY] = step_to_people()
+    assert np.allclose(code, pool().codes.stepped(8, step)) and not np.allclose(code, pool().codes[8])
 
 
 def read_code(code: np.ndarray) -> Attributes:
