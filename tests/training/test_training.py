@@ -20,7 +20,9 @@ from training.pairs import open_pairs
 from training.people import SPREAD, draws, sharpness
 from training.pool import OF_ORIGIN, choose, more_along, of_pool, suitable
 from training.real_faces import held_out
+from training.step_to_people import shortest_step
 
+from faceveil.methods.styleid.control import control
 from faceveil.methods.styleid.targets import LABELS, Codes, pool
 from faceveil.models.generator import Generator
 from faceveil.models.torch.encoder import arcface_crop
@@ -202,3 +204,16 @@ def test_new_units_of_the_bottleneck_tell_what_the_old_ones_do_not() -> None:
     assert np.allclose(new.mean(0), 0, atol=1e-2) and np.allclose(new.std(0), 1, atol=1e-2)
     together = np.corrcoef(np.hstack([old, new]).T)[:8, 8:]
     assert np.abs(together).max() < 0.01
+
+
+def test_the_step_to_people_leads_towards_them() -> None:
+    identity = control().identity
+    rng = np.random.default_rng(2)
+    people = {
+        name: mean + 0.1 * slopes.T @ rng.standard_normal(len(slopes))
+        for name, (slopes, mean) in identity.items()
+    }
+    step = shortest_step(people)
+    for name, (slopes, mean) in identity.items():
+        gap = people[name] - mean
+        assert np.linalg.norm(gap - slopes.T @ step) < 0.9 * np.linalg.norm(gap)
