@@ -25,8 +25,8 @@ from faceveil.models.slope import Slope
 from faceveil.models.wspace import w_space
 
 SKETCH = 64  # px of a render that is only looked at
-STEPS = 3
-LENGTH = 1.5  # of a step towards an expression, in deviations of W over all slots that move
+STEPS = 2
+LENGTH = 2.0  # of a step towards an expression, in deviations of W over all slots that move
 CLEARLY = 1.5  # how much surer than of any other the network is of an expression that shows
 YEARS = 4.0  # by which an age may be off
 OLDER = np.eye(len(TRAITS))[AGE]  # of the traits; one deviation at most in a step

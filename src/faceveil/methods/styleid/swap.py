@@ -222,14 +222,16 @@ def somebody_else(source: Source, target: int, turn: int) -> Vector:
 
 
 def moved_render(source: Source, target: int, turn: int = 0) -> Image:
-    """The target in the source's pose, expression, age and surroundings: the sketch corrected by what it was off."""
+    """The target in the source's pose, expression, age and surroundings: the sketch corrected by what it was off.
+
+    Those of wider choices are for faces that are hard to hide, and are not retouched: it leads a little towards them.
+    """
     first = sketch(source, target, turn)
     shown = traits(looks(first.crop, first.face), first.seen.age, first.seen.expression)
     off = _change(source.person, shown)
     wplus = control().moved(first.wplus, CORRECTION * off, SECOND)
     wplus = harmonised(source.crop, source.mesh, source.light, first.crop, first.mesh, wplus)
-    wplus = retouched(source.person, wplus, _small)
-    return rendered(source, wplus)
+    return rendered(source, wplus if turn else retouched(source.person, wplus, _small))
 
 
 def rendered(source: Source, wplus: Vector) -> Image:
