@@ -62,8 +62,7 @@ def sketches(code: np.ndarray, view: View, rng: np.random.Generator) -> Iterator
 @cache
 def slopes(view: View) -> Slope:
     """In whitened coordinates."""
-    space = w_space()
-    basis = space.spread[:FREE, None] * space.axes[:FREE]
+    basis = w_space().deviations(FREE)
     return slope_of(view, REFINE, False, np.repeat(basis[None], SLOTS, axis=0))
 
 

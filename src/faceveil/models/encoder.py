@@ -75,6 +75,6 @@ def build_graph(weights: Weights) -> Any:
     hidden = op.add(hidden, linear(inner, weights, "residual.2"))
     coordinates = op.reshape(linear(hidden, weights, "widen"), np.array([-1, SLOTS, COORDINATES]), False)
     space = w_space()
-    basis = space.spread[:COORDINATES, None] * space.axes[:COORDINATES]
+    basis = space.deviations(COORDINATES)
     wplus = op.add(op.matmul(coordinates, op.constant(basis), False, False), space.mean[None, None])
     return ov.Model([op.result(wplus, "wplus")], [image], "encoder")

@@ -167,11 +167,10 @@ def _descend(wplus: Floats, target: "_Target", steps: int, recipe: Recipe) -> Fl
 @once
 def _axes() -> Floats:
     """Directions of each slot of W+ (23 × 200 × 512), the longer the less the loss curves along them."""
-    space = w_space()
     with opened(DATA / "projector-axes.npz") as stored:
         axes, curvature = stored["axes"].astype(np.float32), stored["curvature"]
     scaled = axes / np.sqrt(curvature / curvature.mean() + SOFTEST)[..., None]
-    directions: Floats = scaled @ (space.spread[:FREE, None] * space.axes[:FREE])
+    directions: Floats = scaled @ w_space().deviations(FREE)
     return directions
 
 

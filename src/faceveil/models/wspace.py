@@ -20,6 +20,10 @@ class WSpace:
     axes: Floats  # 512 × 512, one unit axis per row, by falling spread
     spread: Floats  # 512, the standard deviation along each axis
 
+    def deviations(self, components: int = 512) -> Floats:
+        """What one step along each axis of unit variance changes of W, components × 512."""
+        return self.spread[:components, None] * self.axes[:components]
+
     def whiten(self, w: Floats, components: int = 512) -> Floats:
         """W or W+ (… × 512) to coordinates of unit variance (… × components)."""
         turned = (w - self.mean) @ self.axes[:components].T

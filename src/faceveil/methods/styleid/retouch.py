@@ -60,14 +60,10 @@ def _towards(wplus: Floats, wanted: Floats, seen: Floats) -> Floats:
     gradient = _slope()(wplus, [against[None]])[FEATURES]
     length = max(float(np.linalg.norm(gradient)), 1e-9)
     step = np.zeros_like(wplus)
-    step[FEATURES] = np.einsum("sa,ad->sd", gradient * np.float32(-LENGTH / length), _axes())
+    step[FEATURES] = np.einsum(
+        "sa,ad->sd", gradient * np.float32(-LENGTH / length), w_space().deviations(AXES)
+    )
     return step
-
-
-@once
-def _axes() -> Floats:
-    space = w_space()
-    return np.asarray(space.spread[:AXES, None] * space.axes[:AXES], np.float32)
 
 
 @once
@@ -80,4 +76,4 @@ def _slope() -> Slope:
         against = op.parameter([1, len(EXPRESSIONS)], np.float32)
         return op.reduce_sum(op.multiply(mean, against), np.array([0, 1]), False), [against]
 
-    return Slope(SKETCH, loss, np.repeat(_axes()[None], SLOTS, axis=0))
+    return Slope(SKETCH, loss, np.repeat(w_space().deviations(AXES)[None], SLOTS, axis=0))

@@ -45,7 +45,7 @@ class Encoder(nn.Module):
         nn.init.zeros_(last.weight)
         nn.init.zeros_(last.bias)
         space = w_space()
-        basis = space.spread[:COORDINATES, None] * space.axes[:COORDINATES]
+        basis = space.deviations(COORDINATES)
         self.register_buffer("mean", torch.from_numpy(space.mean), persistent=False)
         self.register_buffer("basis", torch.from_numpy(basis), persistent=False)
 
