@@ -22,8 +22,8 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from faceveil.faces.boxes import iou
 from faceveil.faces.yunet import PROPOSE, cells_of, find
 from faceveil.models.eight_bits import FOLDER
-from faceveil.models.runtime import openvino
-from faceveil.models.yunet import GATE, GATE_READS, graph, network_of, tensor, yunet
+from faceveil.models.runtime import Network, openvino
+from faceveil.models.yunet import GATE, GATE_READS, for_bytes, graph, tensor, yunet
 from faceveil.photos import read_photo
 
 SEED, WIDTH, HEIGHT = 8, 1216, 832
@@ -154,7 +154,9 @@ class Teacher:
 
     def __init__(self) -> None:
         model = graph().clone()
-        self.maps = network_of(model, [openvino().opset13.result(tensor(model, GATE_READS))], 1, -1, True)
+        self.maps = Network(
+            for_bytes(model, [openvino().opset13.result(tensor(model, GATE_READS))], 1, -1, True)
+        )
         self.proposer = yunet(("cls", "obj", "bbox"), eight_bits=True)
 
     def example(self, image: np.ndarray, faces: np.ndarray) -> Example:

@@ -5,7 +5,8 @@ side and larger; a thorough scan looks at smaller squares too. Its task is to fi
 standing.
 """
 
-from functools import cache
+from functools import cache, partial
+from typing import Any
 
 import numpy as np
 
@@ -13,8 +14,10 @@ from faceveil.faces.boxes import best_of_each
 from faceveil.faces.face import Face, Floats, Image
 from faceveil.faces.mesh import SURE, with_mesh
 from faceveil.faces.views import View, quickly_resized, resized
+from faceveil.models.prepared import Recipe
 from faceveil.models.runtime import Network, once, openvino, read_model
 
+CARD = "blazeface.back"
 THRESHOLD = 0.5  # for faces that the mesh network confirms
 ALONE = 0.85  # for faces that it does not
 SURE_OF_BOX = (
@@ -135,9 +138,13 @@ def _five(six: Floats) -> Floats:
 
 @once
 def _network(height: int, width: int) -> Network:
+    return Network(Recipe(CARD, f"{height} {width}", partial(_graph, height, width)))
+
+
+def _graph(height: int, width: int) -> Any:
     """The network for RGB bytes: numbers, then logits, of its two levels."""
     ov = openvino()
-    model = read_model("blazeface.back")
+    model = read_model(CARD)
     # As distributed, both levels are joined in a shape that only the square has.
     joined = [port.get_node().input_value(0).get_node() for port in model.outputs]
     levels = [part.get_node().input_value(0) for join in joined for part in join.input_values()]
@@ -146,7 +153,7 @@ def _network(height: int, width: int) -> Network:
     steps = ov.preprocess.PrePostProcessor(model)
     steps.input().tensor().set_element_type(ov.Type.u8)
     steps.input().preprocess().convert_element_type(ov.Type.f32).mean(127.5).scale(127.5)
-    return Network(steps.build())
+    return steps.build()
 
 
 @cache

@@ -2,13 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from faceveil.faces.face import Face, Floats, Image
 from faceveil.faces.views import close_up
-from faceveil.models.runtime import load
+from faceveil.models.prepared import Recipe
+from faceveil.models.runtime import Network, once, read_model
 
+CARD = "facemesh.468"
 SIDE = 192  # px of the network's input
 MARGIN = 1.5  # the crop's side, in sides of the face's box
 SURE = 0.5  # below this presence the mesh is not trusted
@@ -45,7 +48,7 @@ def _fitted(image: Image, face: Face) -> Face:
 def _fit(image: Image, face: Face) -> Face:
     """Mesh and points from one close-up, upright as far as the face's points tell."""
     view = close_up(image, face.centre, SIDE / (max(face.size_wh) * MARGIN), face.roll, SIDE)
-    points, logit = load("facemesh.468")(view.pixels[None].astype(np.float32) / 255)
+    points, logit = _network()(view.pixels[None].astype(np.float32) / 255)
     in_view = points.reshape(468, 3).astype(np.float64)
     mesh = np.hstack([view.to_photo(in_view[:, :2]), in_view[:, 2:] / view.zoom])
     presence = 1 / (1 + np.exp(-float(np.ravel(logit)[0])))
@@ -78,3 +81,8 @@ def pose(face: Face) -> Pose:
     pitch = np.degrees(np.arcsin(np.clip(ahead[1], -1, 1))) - STRAIGHT_PITCH
     roll = np.degrees(np.arctan2(across[1], across[0]))
     return Pose(float(yaw), float(pitch), float(roll))
+
+
+@once
+def _network() -> Network:
+    return Network(Recipe(CARD, "", partial(read_model, CARD)))

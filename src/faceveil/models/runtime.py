@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from faceveil.errors import UsageError, WeightsError
 from faceveil.models.cards import all_cards
+from faceveil.models.prepared import Recipe
 from faceveil.models.store import weights
 
 Array = NDArray[Any]
@@ -92,7 +93,8 @@ def openvino() -> ModuleType:
 
 
 class Network:
-    """A compiled network. Calls from several threads are safe: each thread has its own request."""
+    """A compiled network, of a graph or of a recipe for one. Calls from several threads are safe: each has its own
+    request."""
 
     def __init__(
         self, model: Any, *, threads: int = 1, precision: Precision = "f32", streams: int | None = None
@@ -108,7 +110,10 @@ class Network:
             # Pinned threads of several processes would all sit on the first cores.
             "ENABLE_CPU_PINNING": False,
         }
-        self._compiled = _core().compile_model(model, "CPU", config)
+        if isinstance(model, Recipe):
+            self._compiled = model.compiled(_core(), config)
+        else:
+            self._compiled = _core().compile_model(model, "CPU", config)
         self._local = threading.local()
         self.input_names: list[str] = [port.get_any_name() for port in self._compiled.inputs]
         self.input_shapes = [_shape_of(port) for port in self._compiled.inputs]

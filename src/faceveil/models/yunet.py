@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faceveil.models.eight_bits import FOLDER, constant, in_eight_bits, read_ranges
+from faceveil.models.prepared import Recipe
 from faceveil.models.runtime import Network, once, openvino, read_model, with_folded_constants
 
 CARD = "yunet.2023mar"
@@ -34,16 +35,20 @@ def yunet(
 
     With the gate there is one result more: a logit for each cell of the finest level.
     """
-    model = graph().clone()
-    results = [_level(model, heads, stride) for stride in STRIDES]
-    if gate:
-        with np.load(FOLDER / GATE) as layers:
-            results.append(_gate(tensor(model, GATE_READS), layers))
-    return network_of(model, results, count, side, eight_bits)
+
+    def build() -> Any:
+        model = graph().clone()
+        results = [_level(model, heads, stride) for stride in STRIDES]
+        if gate:
+            with np.load(FOLDER / GATE) as layers:
+                results.append(_gate(tensor(model, GATE_READS), layers))
+        return for_bytes(model, results, count, side, eight_bits)
+
+    return Network(Recipe(CARD, f"{heads} {count} {side} {eight_bits} {gate}", build))
 
 
-def network_of(model: Any, results: Sequence[Any], count: int, side: int, eight_bits: bool) -> Network:
-    """A network for RGB bytes from YuNet's graph and what of it is wanted."""
+def for_bytes(model: Any, results: Sequence[Any], count: int, side: int, eight_bits: bool) -> Any:
+    """YuNet's graph for RGB bytes, with what of it is wanted."""
     ov = openvino()
     model = ov.Model(list(results), model.get_parameters())
     if eight_bits:
@@ -53,7 +58,7 @@ def network_of(model: Any, results: Sequence[Any], count: int, side: int, eight_
     steps.input().tensor().set_element_type(ov.Type.u8).set_layout(ov.Layout("NHWC"))
     steps.input().model().set_layout(ov.Layout("NCHW"))
     steps.input().preprocess().convert_element_type(ov.Type.f32).reverse_channels()
-    return Network(steps.build())
+    return steps.build()
 
 
 @once
