@@ -26,6 +26,16 @@ def test_help_loads_nothing_heavy():
     assert "anonymize" in done.stdout and done.stderr.strip() == "[]"
 
 
+def test_only_the_command_that_is_asked_for_is_imported():
+    code = (
+        "import sys\nsys.argv = ['faceveil', 'methods']\nfrom faceveil.cli import COMMANDS, main\n"
+        "try:\n    main()\nexcept SystemExit: pass\n"
+        "print([name for name in COMMANDS if f'faceveil.cli.{name}' in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "blackout" in done.stdout and done.stderr.strip() == "['methods']"
+
+
 @pytest.mark.parametrize(
     "command", [[], ["anonymize"], ["models"], ["methods"], ["leaks"], ["doctor"], ["verify"]]
 )

@@ -1,61 +1,65 @@
 """The command line: one file per command; each parses, calls the library, renders.
 
 Command modules import only typer at the top, so that `faceveil --help` stays fast; the library is imported
-inside the command.
+inside the command. Where a command is asked for, no other is imported: all of them take longer than many a photo.
 """
 
 import gc
 import os
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 
-from faceveil.cli import (
-    analyze,
-    anonymize,
-    attributes,
-    certify,
-    doctor,
-    encode,
-    evaluate,
-    group,
-    leaks,
-    methods,
-    models,
-    render_latents,
-    sample,
-    tune,
-    verify,
-)
-
+COMMANDS = {  # where each is, in the order of the help: a function, or `app` with commands of its own
+    "anonymize": "anonymize:anonymize",
+    "evaluate": "evaluate:evaluate",
+    "certify": "certify:certify",
+    "verify": "verify:verify",
+    "methods": "methods:methods",
+    "models": "models:app",
+    "group": "group:group",
+    "leaks": "leaks:leaks",
+    "attributes": "attributes:attributes",
+    "doctor": "doctor:doctor",
+    "tune": "tune:tune",
+    "analyze": "analyze:app",
+    "sample": "sample:sample",
+    "encode": "encode:encode",
+    "render": "render_latents:render",
+}
 IMPORTING = 50_000  # objects: imports make a great many, and none of them is garbage
 IDLE = "20"  # NumPy's threads wait 2^20 ticks of the processor for work and then sleep; by default 2^26, which costs
 
-app = typer.Typer(
-    name="faceveil",
-    help="Replace the faces in photos, state what the result guarantees, prove it by attack.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    add_completion=False,
-)
-app.command("anonymize")(anonymize.anonymize)
-app.command("evaluate")(evaluate.evaluate)
-app.command("certify")(certify.certify)
-app.command("verify")(verify.verify)
-app.command("methods")(methods.methods)
-app.add_typer(models.app, name="models")
-app.command("group")(group.group)
-app.command("leaks")(leaks.leaks)
-app.command("attributes")(attributes.attributes)
-app.command("doctor")(doctor.doctor)
-app.command("tune")(tune.tune)
-app.add_typer(analyze.app, name="analyze")
-app.command("sample")(sample.sample)
-app.command("encode")(encode.encode)
-app.command("render")(render_latents.render)
+
+def __getattr__(name: str) -> Any:
+    if name == "app":
+        return make_app(COMMANDS)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def make_app(names: Iterable[str]) -> typer.Typer:
+    """The program with these commands."""
+    app = typer.Typer(
+        name="faceveil",
+        help="Replace the faces in photos, state what the result guarantees, prove it by attack.",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        add_completion=False,
+    )
+    app.callback()(_options)
+    for name in names:
+        module, _, what = COMMANDS[name].partition(":")
+        command = getattr(import_module(f"{__name__}.{module}"), what)
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name)
+        else:
+            app.command(name)(command)
+    return app
 
 
 def _version(wanted: bool) -> None:
@@ -66,7 +70,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
@@ -81,8 +84,9 @@ def main() -> None:
 
     gc.set_threshold(IMPORTING)
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", IDLE)  # read when NumPy is imported
+    asked = sys.argv[1:2]
     try:
-        app()
+        make_app(asked if asked and asked[0] in COMMANDS else COMMANDS)()
     except FaceveilError as error:
         print(f"faceveil: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
