@@ -28,14 +28,8 @@ from faceveil.models.store import PACKAGE, Store
 
 DIGEST = hashlib.sha256().digest_size
 SOURCES = ("models/*.py", "models/data/yunet*", "faces/*.py")  # what graphs are built by and of
-KEPT = (
-    30 * 24 * 3600
-)  # seconds; older ones may be of versions that are gone, and those that are not come back
-LIMITS = (
-    "ONEDNN_",
-    "DNNL_",
-    "OV_",
-)  # how names of settings begin that change what the engine makes of a graph
+LIMITS = ("ONEDNN_", "DNNL_", "OV_")  # settings that change what the engine makes of a graph begin so
+KEPT = 30 * 24 * 3600  # seconds: older ones may be of versions that are gone
 
 
 def folder() -> Path:
@@ -113,7 +107,9 @@ def _keep(place: Path, key: bytes, fresh: Any) -> None:
     if sys.platform == "win32":
         return
     aside = place.with_name(f".new-{secrets.token_hex(8)}")
-    with suppress(OSError):  # a full disk, a folder that cannot be written
+    with suppress(
+        OSError, RuntimeError
+    ):  # a full disk, a folder that cannot be written, an engine that cannot
         content = fresh.export_model().getvalue()
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
