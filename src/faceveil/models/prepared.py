@@ -107,9 +107,7 @@ def _keep(place: Path, key: bytes, fresh: Any) -> None:
     if sys.platform == "win32":
         return
     aside = place.with_name(f".new-{secrets.token_hex(8)}")
-    with suppress(
-        OSError, RuntimeError
-    ):  # a full disk, a folder that cannot be written, an engine that cannot
+    with suppress(OSError, RuntimeError):  # nowhere to write, or an engine that cannot export
         content = fresh.export_model().getvalue()
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
