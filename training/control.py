@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from faceveil.methods.styleid import control
-from faceveil.methods.styleid.looks import TRAITS, face_in_crop, traits
-from faceveil.methods.styleid.targets import ORIGINS, labels, pool
+from faceveil.methods.styleid.looks import TRAITS, face_in_crop, odds, traits
+from faceveil.methods.styleid.targets import ORIGINS, WORN_LABELS, labels, pool
 from faceveil.models.generator import Generator
 from faceveil.models.mobilestylegan import SLOTS
 from faceveil.models.wspace import w_space
@@ -58,7 +58,7 @@ def main() -> None:
 
 def _of_pool() -> tuple[np.ndarray, np.ndarray]:
     x = np.stack([_coordinates(pool().codes[row]) for row in range(len(pool()))])
-    return x, _outcomes(vars(pool()), pool().origin)
+    return x, _outcomes(vars(pool()), pool().labels)
 
 
 def _of_photos(pairs: Path, run: Path) -> tuple[np.ndarray, np.ndarray]:
@@ -68,7 +68,7 @@ def _of_photos(pairs: Path, run: Path) -> tuple[np.ndarray, np.ndarray]:
     codes = np.load(cache).astype(np.float32)
     measures = measured(codes, run / "photos.npz")
     x = np.stack([_coordinates(codes[row]) for row in measures["code"]])
-    return x, _outcomes(measures, _origins(measures["picture"]))
+    return x, _outcomes(measures, np.stack([labels(picture) for picture in measures["picture"]]))
 
 
 def _coordinates(wplus: np.ndarray) -> np.ndarray:
@@ -76,21 +76,13 @@ def _coordinates(wplus: np.ndarray) -> np.ndarray:
     return np.concatenate([white[first:last].mean(0) for first, last in GROUPS])
 
 
-def _outcomes(measures: Measures, origins: np.ndarray) -> np.ndarray:
+def _outcomes(measures: Measures, seen: np.ndarray) -> np.ndarray:
     """The traits, and what a change of traits must leave alone (KEPT)."""
     skin = np.where(np.isnan(measures["skin"]), np.nanmean(measures["skin"]), measures["skin"])
-    rows = zip(measures["looks"], measures["age"], measures["expression"], strict=True)
-    wanted = np.stack([traits(looks, age, expression) for looks, age, expression in rows])
-    return np.column_stack([wanted, _odds(measures["female"]), skin, _odds(origins)])
-
-
-def _origins(pictures: np.ndarray) -> np.ndarray:
-    return np.stack([labels(picture) for picture in pictures])[:, : len(ORIGINS)]
-
-
-def _odds(probability: np.ndarray) -> np.ndarray:
-    sure = np.clip(probability, 0.01, 0.99)
-    return np.log(sure / (1 - sure))
+    worn = seen[:, WORN_LABELS]
+    rows = zip(measures["looks"], measures["age"], worn, measures["expression"], strict=True)
+    wanted = np.stack([traits(*row) for row in rows])
+    return np.column_stack([wanted, odds(measures["female"]), skin, odds(seen[:, : len(ORIGINS)])])
 
 
 def ridge(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -133,8 +125,8 @@ def away() -> tuple[np.ndarray, np.ndarray]:
     """
     faces = pool()
     x = faces.codes.coordinates
-    known = _outcomes(vars(faces), faces.origin)
-    y = np.column_stack([known, faces.expression, faces.shade, _odds(faces.labels[:, len(ORIGINS) :])])
+    known = _outcomes(vars(faces), faces.labels)
+    y = np.column_stack([known, faces.expression, faces.shade, odds(faces.labels[:, len(ORIGINS) :])])
     kept = np.linalg.qr(ridge(x, (y - y.mean(0)) / y.std(0)))[0]
     slopes = [ridge(x, vectors) for vectors in faces.embeddings.values()]
     means = np.stack([vectors.mean(axis=0) for vectors in faces.embeddings.values()])

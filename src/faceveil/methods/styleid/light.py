@@ -27,6 +27,10 @@ SOFTEST = 0.8  # share of a target's patches that is taken away at most
 BARE_LIPS = 8.0  # by which lips without make-up are redder than cheeks, in Lab
 LIPS_EDGE = 0.006  # of the crop's side, over which lips end
 LIP_RIMS = ([0, 37, 267, 17, 84, 314], [13, 82, 312, 14, 87, 317])  # vertices outside and inside of both lips
+MOST_DEPTH = 1.8  # factor by which dark is made darker at most
+SHALLOW = 0.1  # of log lightness, up to which what is darker than skin is skin
+DEEPEST = 0.8  # quantile
+DEPTH_EDGE, LIDS_WIDTH = 0.02, 0.012  # of the crop's side
 CHEEKS = ([50, 101, 36, 205], [280, 330, 266, 425])
 LEAST_SPREAD = np.array([80.0, 10.0, 12.0])  # of skin's colours in Lab
 Weights = NDArray[np.float32]
@@ -81,6 +85,39 @@ def with_lips_of(target: Image, target_mesh: Floats, source: Image, source_mesh:
     excess = np.maximum(lab[..., 1] - skin[1], 0)
     lab[..., 1] -= share * (1 - allowed / own) * excess
     return as_rgb(lab)
+
+
+def as_deep_as(target: Image, target_mesh: Floats, source: Image, source_mesh: Floats) -> Image:
+    """The target's crop with what is dark in a face as dark against its skin as the source's eyes are: photos in hard
+    light or of strong contrast have deeper lines and pupils than renders, which look pale in them."""
+    own, wanted = _depth(target, target_mesh), _depth(source, source_mesh)
+    factor = min(wanted / max(own, 1e-6), MOST_DEPTH)
+    if factor <= 1:
+        return target
+    lab = as_lab(target)
+    below = _below_skin(lab, target_mesh, target)
+    share = np.zeros(target.shape[:2], np.float32)
+    cv2.fillPoly(share, [_pixels(target_mesh[OVAL])], factor - 1)
+    share = cv2.GaussianBlur(share, (0, 0), DEPTH_EDGE * target.shape[0])
+    lab[..., 0] = (lab[..., 0] + DARK) * np.exp(-share * np.maximum(below - SHALLOW, 0)) - DARK
+    lab[..., 0] = np.maximum(lab[..., 0], 0)
+    return as_rgb(lab)
+
+
+def _depth(crop: Image, mesh: Floats) -> float:
+    """How much darker than the skin eyes are, in log lightness: what four fifths of their pixels do not reach."""
+    eyes = np.zeros(crop.shape[:2], np.uint8)
+    for part in (RIGHT_EYE, LEFT_EYE):
+        cv2.fillPoly(eyes, [_pixels(mesh[part])], 1)
+        cv2.polylines(eyes, [_pixels(mesh[part])], True, 1, max(1, round(LIDS_WIDTH * crop.shape[0])))
+    below = _below_skin(as_lab(crop), mesh, crop)[eyes > 0]
+    return float(np.quantile(below, DEEPEST)) if below.size else 0.0
+
+
+def _below_skin(lab: Weights, mesh: Floats, crop: Image) -> Weights:
+    """By how much each pixel is darker than skin would be there, in log lightness."""
+    skin = cv2.resize(light_on(crop, mesh).slow[..., 0].astype(np.float32), crop.shape[1::-1])
+    return np.asarray(skin - np.log(lab[..., 0] + DARK), np.float32)
 
 
 def _redness(crop: Image, mesh: Floats) -> float:

@@ -17,13 +17,13 @@ Floats = NDArray[np.float64]
 NAMES = ("yaw", "pitch", "mouth opening", "mouth width", "corner lift", "eye opening", "gaze x", "gaze y")
 YAW, PITCH, MOUTH, WIDTH, LIFT, EYES, GAZE_X, GAZE_Y = range(8)
 MOODS = ("angry", "fear", "happy", "sad", "surprise", "neutral")  # the expressions that a code tells
-TRAITS = (
-    *NAMES,
-    "age",
-    *MOODS,
-)  # what control can change: looks, years, and logarithms of the moods' probabilities
+WORN = ("glasses", "facial hair")  # of AttrNet's labels, what is seen at once
+# What control can change: looks, years, logarithms of the odds of what is worn and of the moods' probabilities.
+TRAITS = (*NAMES, "age", *WORN, *MOODS)
 AGE = TRAITS.index("age")
-LEAST = 0.01  # of a mood's probability that counts
+ON = slice(AGE + 1, AGE + 1 + len(WORN))  # what is worn, among the traits, and the moods
+FELT = slice(ON.stop, None)
+LEAST = 0.01  # of a probability that counts
 
 LOWER_FACE = [  # vertices where a beard grows
     *(
@@ -81,10 +81,18 @@ def posture(face: Face) -> Floats:
     return np.array([head.yaw, head.pitch, opening, width, lift, np.mean(lids)])
 
 
-def traits(looks: Floats, age: float, expression: NDArray[np.floating]) -> Floats:
-    """The numbers of TRAITS from what was measured."""
+def traits(
+    looks: Floats, age: float, worn: NDArray[np.floating], expression: NDArray[np.floating]
+) -> Floats:
+    """The numbers of TRAITS from what was measured; of WORN and of expressions probabilities."""
     moods = expression[[EXPRESSIONS.index(mood) for mood in MOODS]]
-    return np.concatenate([looks, [age], np.log(np.maximum(moods, LEAST))])
+    return np.concatenate([looks, [age], odds(worn), np.log(np.maximum(moods, LEAST))])
+
+
+def odds(probability: NDArray[np.floating]) -> Floats:
+    """Their logarithm, of no more than is sure."""
+    sure = np.clip(probability, LEAST, 1 - LEAST)
+    return np.asarray(np.log(sure / (1 - sure)), np.float64)
 
 
 def _in_head_frame(face: Face) -> Floats:

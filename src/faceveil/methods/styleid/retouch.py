@@ -15,8 +15,8 @@ from faceveil.faces.attributes import attributes, expression_squares
 from faceveil.faces.face import Image
 from faceveil.methods.styleid.control import control
 from faceveil.methods.styleid.harmony import FEATURES
-from faceveil.methods.styleid.looks import AGE, TRAITS, face_in_crop
-from faceveil.methods.styleid.targets import Person
+from faceveil.methods.styleid.looks import AGE, EYES, ON, TRAITS, face_in_crop, odds, posture
+from faceveil.methods.styleid.targets import WORN_LABELS, Person, labels
 from faceveil.models.attributes import EXPRESSIONS, expression_logits
 from faceveil.models.layers import Node
 from faceveil.models.mobilestylegan import SLOTS, Floats
@@ -29,24 +29,33 @@ STEPS = 2
 LENGTH = 2.0  # of a step towards an expression, in deviations of W over all slots that move
 CLEARLY = 1.5  # how much surer than of any other the network is of an expression that shows
 YEARS = 4.0  # by which an age may be off
-OLDER = np.eye(len(TRAITS))[AGE]  # of the traits; one deviation at most in a step
+OPEN = 0.8  # of the source's opening, below which eyes are opened
+FURTHEST = np.ones(len(TRAITS))  # in deviations, in a step
 AXES = 200  # of W
 
 
 def retouched(person: Person, wplus: Floats, look: Callable[[Floats], Image]) -> Floats:
-    """A code that a small render (`look`) shows with the person's expression and age, as far as a few steps lead."""
+    """A code that a small render (`look`) shows as the person was: in expression, age, what is worn and open eyes, as
+    far as a few steps lead."""
     for _ in range(STEPS):
         crop = look(wplus)
-        seen = attributes(crop, face_in_crop(crop))
-        years = person.age - seen.age
-        shows, ages = _clearly(seen.expression, person.expression), abs(years) <= YEARS
-        if shows and ages:
+        face = face_in_crop(crop)
+        seen = attributes(crop, face)
+        shows, change = _clearly(seen.expression, person.expression), np.zeros(len(TRAITS))
+        change[AGE] = _beyond(person.age - seen.age, YEARS)
+        change[EYES] = max(0.0, OPEN * person.looks[EYES] - posture(face)[EYES])
+        change[ON] = person.wears(odds(labels(crop)[WORN_LABELS]))
+        if shows and not change.any():
             break
         if not shows:
             wplus = wplus + _towards(wplus, person.expression, seen.expression)
-        if not ages:
-            wplus = control().moved(wplus, years * OLDER, OLDER)
+        wplus = control().moved(wplus, change, FURTHEST)
     return wplus
+
+
+def _beyond(difference: float, allowed: float) -> float:
+    """The whole difference, where it is more than may be."""
+    return difference if abs(difference) > allowed else 0.0
 
 
 def _clearly(seen: Floats, wanted: Floats) -> bool:

@@ -23,12 +23,15 @@ from faceveil.methods.styleid.choice import TRIED, shortlists
 from faceveil.methods.styleid.control import control, step_to_people
 from faceveil.methods.styleid.fit import fitted_mesh, looking, warp, with_forehead
 from faceveil.methods.styleid.harmony import harmonised
-from faceveil.methods.styleid.light import PATCHY, Light, Weights, light_on, relit, with_lips_of
+from faceveil.methods.styleid.light import PATCHY, Light, Weights, as_deep_as, light_on, relit, with_lips_of
 from faceveil.methods.styleid.looks import (
+    FELT,
     GAZE_X,
     GAZE_Y,
     MOODS,
+    ON,
     PITCH,
+    WORN,
     YAW,
     face_in_crop,
     looks,
@@ -37,7 +40,7 @@ from faceveil.methods.styleid.looks import (
     traits,
 )
 from faceveil.methods.styleid.retouch import SKETCH, retouched
-from faceveil.methods.styleid.targets import LABELS, WORN, Person, labels, pool
+from faceveil.methods.styleid.targets import FEMALE, WORN_LABELS, Person, labels, pool
 from faceveil.models.attributes import EXPRESSIONS
 from faceveil.models.generator import Generator
 from faceveil.models.mobilefacenet import CARD as ATTRNET_READS
@@ -57,11 +60,10 @@ AWAY = (
 IDENTITY = slice(4, 13)  # slots
 # How much of each trait's difference is moved. Mouth width and eye opening are as much shape as expression, and
 # taken over whole they bring a person's AUC up by 0.07 to 0.1.
-SHARE = np.array([1.0, 1.0, 1.0, 0.3, 0.7, 0.3, 1.0, 1.0, 1.0] + [1.0] * len(MOODS))
+SHARE = np.array([1.0, 1.0, 1.0, 0.3, 0.7, 0.3, 1.0, 1.0, 1.0] + [1.0] * len(WORN + MOODS))
 # How far each trait may be moved at first and after the sketch, in deviations: age reads too coarsely.
-FIRST = np.array([2.0] * 8 + [1.0] + [2.0] * len(MOODS))
-SECOND = np.array([1.0] * 8 + [0.6] + [1.0] * len(MOODS))
-FELT = slice(-len(MOODS), None)  # the moods among the traits
+FIRST = np.array([2.0] * 8 + [1.0] + [2.0] * len(WORN + MOODS))
+SECOND = np.array([1.0] * 8 + [0.6] + [1.0] * len(WORN + MOODS))
 # What one unit of a sketch's cost is: thresholds that are missing to WANTED, years, patches of light beyond
 # PATCHY, degrees; and what another class costs.
 WANTED, MARGIN_UNIT, YEARS_UNIT, PATCHY_UNIT, DEGREES_UNIT = 1.4, 0.1, 3.0, 0.04, 5.0
@@ -134,6 +136,16 @@ class Sketch:
     mesh: Floats  # with forehead
     seen: Attributes
 
+    @cached_property
+    def labels(self) -> Vector:
+        """What AttrNet sees in it."""
+        return labels(self.crop)
+
+    @property
+    def traits(self) -> NDArray[np.float64]:
+        """In the order of looks.TRAITS."""
+        return traits(looks(self.crop, self.face), self.seen.age, self.labels[WORN_LABELS], self.seen.expression)
+
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
@@ -156,9 +168,10 @@ def look_at(image: Image, face: Face, recognizers: tuple[str, ...]) -> Source | 
     alignment = alignment.resized(_render_size(256 / alignment.zoom))
     seen = attributes(part, face)
     crop, mesh = alignment.crop(part), with_forehead(alignment.points_to_crop(face.mesh[:, :2]))
+    shown = labels(crop)
     person = Person(
-        looks(part, face), seen.age, seen.female, skin_angle(part, face), seen.expression,
-        lower_face_shade(crop, mesh), labels(crop),
+        looks(part, face), seen.age, (seen.female + float(shown[FEMALE])) / 2, skin_angle(part, face),
+        seen.expression, lower_face_shade(crop, mesh), shown,
     )  # fmt: skip
     return Source(part, face, alignment, crop, mesh, person, embeddings(part, face, recognizers), corner)
 
@@ -227,8 +240,7 @@ def moved_render(source: Source, target: int, turn: int = 0) -> Image:
     Those of wider choices are for faces that are hard to hide, and are not retouched: it leads a little towards them.
     """
     first = sketch(source, target, turn)
-    shown = traits(looks(first.crop, first.face), first.seen.age, first.seen.expression)
-    off = _change(source.person, shown)
+    off = _change(source.person, first.traits)
     wplus = control().moved(first.wplus, CORRECTION * off, SECOND)
     wplus = harmonised(source.crop, source.mesh, source.light, first.crop, first.mesh, wplus)
     return rendered(source, wplus if turn else retouched(source.person, wplus, _small))
@@ -242,6 +254,7 @@ def rendered(source: Source, wplus: Vector) -> Image:
 def _change(person: Person, shown: NDArray[np.float64]) -> NDArray[np.float64]:
     """What of a face's traits is to change."""
     change: NDArray[np.float64] = SHARE * (person.traits - shown)
+    change[ON] = person.wears(shown[ON])
     change[FELT] = _change_of_mood(person, shown[FELT])
     return change
 
@@ -267,9 +280,8 @@ def _unlike(source: Source, made: Sketch) -> float:
 
 def _of_another_kind(source: Source, made: Sketch) -> float:
     """Of another origin, with other glasses or beard."""
-    person, shown = source.person, labels(made.crop)
-    worn = [LABELS.index(name) for name in WORN]
-    others = int(((shown[worn] > 0.5) != (person.labels[worn] > 0.5)).sum())
+    person, shown = source.person, made.labels
+    others = int(((shown[WORN_LABELS] > 0.5) != (person.labels[WORN_LABELS] > 0.5)).sum())
     return OTHER_ORIGIN * (1 - float(shown[person.origin])) + OTHER_WORN * others
 
 
@@ -295,6 +307,7 @@ def fitted(source: Source, crop: Image) -> Fitted:
     turned = looking(np.ascontiguousarray(laid[..., :3]), onto, own, wanted)
     lit = with_lips_of(relit(turned, onto, source.light), onto, source.crop, source.mesh)
     lit = no_sharper(lit, source.detail, source.middle)
+    lit = as_deep_as(lit, onto, source.crop, source.mesh)
     person = np.asarray(laid[..., 3] / 255, np.float32)
     lit = with_hair_of(source.pictured, Pictured(lit, onto, person))
     return Fitted(*put_in(Pictured(lit, onto, person), source.pictured, source.person.covered), onto)

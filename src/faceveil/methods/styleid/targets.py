@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faceveil.methods.styleid.light import PATCHY
-from faceveil.methods.styleid.looks import traits
+from faceveil.methods.styleid.looks import WORN, traits
 from faceveil.models.attrnet import INPUT_SIZE, AttrNet
 from faceveil.models.mobilestylegan import Floats
 from faceveil.models.npz import opened
@@ -42,7 +42,10 @@ SHADE_FREE, SHADE_UNIT = 0.1, 0.1
 PATCHES_UNIT = 0.012  # a target in hard light cannot quite be given another
 FAR = 3.0  # units of age from which unlikeness grows linearly
 EXPRESSION_UNIT, ORIGIN_UNIT = 0.13, 0.12  # of a probability
-WORN = {"glasses": 0.15, "facial hair": 0.25}  # of LABELS, what is seen at once, and the unit of each
+WORN_UNIT = dict(zip(WORN, (0.15, 0.25), strict=True))  # of a probability
+CLEAR = np.log(9.0)  # of the odds: nine of ten
+FEMALE = LABELS.index("female")
+WORN_LABELS = [LABELS.index(name) for name in WORN]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +54,7 @@ class Person:
 
     looks: NDArray[np.float64]  # 8, of looks.NAMES
     age: float
-    female: float  # probability
+    female: float  # probability: the mean of two networks', which disagree about one face in ten
     skin: float  # typology angle; NaN in a grey photo
     expression: NDArray[np.float32]  # 7 probabilities
     shade: float  # of the lower face: beards
@@ -67,10 +70,15 @@ class Person:
         """The likeliest of ORIGINS."""
         return int(self.labels[: len(ORIGINS)].argmax())
 
+    def wears(self, shown: NDArray[np.floating]) -> NDArray[np.float64]:
+        """By how much log odds of WORN (`shown`) are to change until it is as clear as CLEAR what this person wears."""
+        side = np.where(self.labels[WORN_LABELS] > 0.5, 1.0, -1.0)
+        return np.asarray(side * np.maximum(0.0, CLEAR - side * shown))
+
     @property
     def traits(self) -> NDArray[np.float64]:
         """In the order of looks.TRAITS."""
-        return traits(self.looks, self.age, self.expression)
+        return traits(self.looks, self.age, self.labels[WORN_LABELS], self.expression)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +154,8 @@ class Pool:
 
     def traits(self, target: int) -> NDArray[np.float64]:
         """Of one target, in the order of looks.TRAITS."""
-        return traits(self.looks[target], self.age[target], self.expression[target])
+        worn = self.labels[target, WORN_LABELS]
+        return traits(self.looks[target], self.age[target], worn, self.expression[target])
 
     def unlikeness(self, source: Person) -> NDArray[np.float64]:
         """How badly each target suits: squared differences in the units above; infinite for the other gender."""
@@ -155,7 +164,7 @@ class Pool:
         total += (_beyond(self.shade - source.shade, SHADE_FREE) / SHADE_UNIT) ** 2
         total += (_missing(self.expression[:, source.expression.argmax()]) / EXPRESSION_UNIT) ** 2
         total += (_missing(self.origin[:, source.origin]) / ORIGIN_UNIT) ** 2
-        for name, unit in WORN.items():
+        for name, unit in WORN_UNIT.items():
             label = LABELS.index(name)
             worn = self.labels[:, label]
             total += (_missing(worn if source.labels[label] > 0.5 else 1 - worn) / unit) ** 2
