@@ -25,6 +25,7 @@ MOST_SHIFT = np.array([25.0, 20.0, 20.0], np.float32)  # by which it is recolour
 HAIR_FROM, HAIR_SURE = 0.35, 0.65  # of the way from the colour of skin to that of hair
 LEVELS = 4  # of the pyramid: colours meet over some 2 ** LEVELS px
 UNLIKE_SKIN = 0.2  # from which a pixel may be hair
+FRINGE = 0.09  # of the way from forehead to chin, down to which hair may hang over the face
 LEAST_HAIR = 0.004  # of the crop: less does not tell its colour
 
 
@@ -49,9 +50,11 @@ class Pictured:
         outline = self.mesh[FACE_OUTLINE]
         centre = outline.mean(axis=0)
         cv2.fillPoly(inner, [np.rint(centre + 0.97 * (outline - centre)).astype(np.int32)], 1)
-        upper = 1 - _ramp((_depth(self.mesh, side) - 0.45) / 0.2)
+        depth = _depth(self.mesh, side)
+        upper = 1 - _ramp((depth - 0.45) / 0.2)
+        around = np.maximum(inner == 0, 1 - _ramp((depth - FRINGE) / FRINGE))
         other = (1 - likeness(self.lab, self.mesh)) * self.person
-        return np.asarray(other * _rooted(other, self.person) * upper * (inner == 0), np.float32)
+        return np.asarray(other * _rooted(other, self.person) * upper * around, np.float32)
 
 
 def head_window(mesh: Floats, side: int, covered: bool = False) -> Weights:

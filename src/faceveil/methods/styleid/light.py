@@ -31,6 +31,7 @@ MOST_DEPTH = 1.8  # factor by which dark is made darker at most
 SHALLOW = 0.1  # of log lightness, up to which what is darker than skin is skin
 DEEPEST = 0.8  # quantile
 DEPTH_EDGE, LIDS_WIDTH = 0.02, 0.012  # of the crop's side
+CHIN, BETWEEN_EYES = 152, 168  # vertices
 CHEEKS = ([50, 101, 36, 205], [280, 330, 266, 425])
 LEAST_SPREAD = np.array([80.0, 10.0, 12.0])  # of skin's colours in Lab
 Weights = NDArray[np.float32]
@@ -185,13 +186,20 @@ def _skin_weight(lab: Weights, mesh: Floats) -> Weights:
     for part in (RIGHT_EYE, LEFT_EYE, RIGHT_BROW, LEFT_BROW, LIPS):
         cv2.fillPoly(weight, [_pixels(mesh[part])], 0.0)
         cv2.polylines(weight, [_pixels(mesh[part])], True, 0.0, 2)
-    colours = lab[weight > 0]
+    colours = lab[(weight > 0) & _below_the_eyes(mesh)]  # a fringe may be half of what is above
     if len(colours) < 4:
         return weight
     middle = np.median(colours, axis=0)
     deviation = 1.48 * np.median(np.abs(colours - middle), axis=0)
     spread = deviation**2 + LEAST_SPREAD  # light may vary much over a face, a fringe lies outside it
     return weight * (0.02 + _near(((lab - middle) ** 2 / spread.astype(np.float32)).sum(axis=-1)))
+
+
+def _below_the_eyes(mesh: Floats) -> NDArray[np.bool_]:
+    """Of WORK × WORK pixels those on the chin's side of the line through the eyes."""
+    down = mesh[CHIN] - mesh[BETWEEN_EYES]
+    ticks = np.arange(WORK) + 0.5 - mesh[BETWEEN_EYES][:, None]
+    return np.asarray(down[0] * ticks[0][None] + down[1] * ticks[1][:, None] > 0)
 
 
 def skin_colour(lab: Weights, mesh: Floats) -> Weights:

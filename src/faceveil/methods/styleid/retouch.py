@@ -15,7 +15,7 @@ from faceveil.faces.attributes import attributes, expression_squares
 from faceveil.faces.face import Image
 from faceveil.methods.styleid.control import control
 from faceveil.methods.styleid.harmony import FEATURES
-from faceveil.methods.styleid.looks import AGE, EYES, ON, TRAITS, face_in_crop, odds, posture
+from faceveil.methods.styleid.looks import AGE, EYES, MOUTH, ON, TRAITS, face_in_crop, odds, posture
 from faceveil.methods.styleid.targets import WORN_LABELS, Person, labels
 from faceveil.models.attributes import EXPRESSIONS, expression_logits
 from faceveil.models.layers import Node
@@ -29,6 +29,7 @@ STEPS = 2
 LENGTH = 2.0  # of a step towards an expression, in deviations of W over all slots that move
 CLEARLY = 1.5  # how much surer than of any other the network is of an expression that shows
 YEARS = 4.0  # by which an age may be off
+OPENING = 0.05  # of the mouth, in distances between the outer corners of the eyes
 OPEN = 0.8  # of the source's opening, below which eyes are opened
 FURTHEST = np.ones(len(TRAITS))  # in deviations, in a step
 AXES = 200  # of W
@@ -41,9 +42,11 @@ def retouched(person: Person, wplus: Floats, look: Callable[[Floats], Image]) ->
         crop = look(wplus)
         face = face_in_crop(crop)
         seen = attributes(crop, face)
+        posed = posture(face)
         shows, change = _clearly(seen.expression, person.expression), np.zeros(len(TRAITS))
         change[AGE] = _beyond(person.age - seen.age, YEARS)
-        change[EYES] = max(0.0, OPEN * person.looks[EYES] - posture(face)[EYES])
+        change[MOUTH] = _beyond(person.looks[MOUTH] - posed[MOUTH], OPENING)
+        change[EYES] = max(0.0, OPEN * person.looks[EYES] - posed[EYES])
         change[ON] = person.wears(odds(labels(crop)[WORN_LABELS]))
         if shows and not change.any():
             break
