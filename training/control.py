@@ -13,14 +13,14 @@ import numpy as np
 
 from faceveil.methods.styleid import control
 from faceveil.methods.styleid.looks import TRAITS, face_in_crop, odds, traits
-from faceveil.methods.styleid.targets import ORIGINS, WORN_LABELS, labels, pool
+from faceveil.methods.styleid.targets import ORIGINS, kind_of, labels, pool
 from faceveil.models.generator import Generator
 from faceveil.models.mobilestylegan import SLOTS
 from faceveil.models.wspace import w_space
 from training.measures import SIZE, Measures, measured
 from training.people import codes_of
 
-KEPT = ("female", "skin", *ORIGINS)
+KEPT = ("skin", *ORIGINS)
 COORDINATES = 120
 # Slots that move together; those beyond 12 hold colour and light, which a pose must not change.
 GROUPS = ((0, 1), (1, 4), (4, 7), (7, 10), (10, 13), (13, 23))
@@ -79,10 +79,10 @@ def _coordinates(wplus: np.ndarray) -> np.ndarray:
 def _outcomes(measures: Measures, seen: np.ndarray) -> np.ndarray:
     """The traits, and what a change of traits must leave alone (KEPT)."""
     skin = np.where(np.isnan(measures["skin"]), np.nanmean(measures["skin"]), measures["skin"])
-    worn = seen[:, WORN_LABELS]
-    rows = zip(measures["looks"], measures["age"], worn, measures["expression"], strict=True)
+    kinds = map(kind_of, seen, measures["female"])
+    rows = zip(measures["looks"], measures["age"], kinds, measures["expression"], strict=True)
     wanted = np.stack([traits(*row) for row in rows])
-    return np.column_stack([wanted, odds(measures["female"]), skin, odds(seen[:, : len(ORIGINS)])])
+    return np.column_stack([wanted, skin, odds(seen[:, : len(ORIGINS)])])
 
 
 def ridge(x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -23,7 +23,7 @@ from faceveil.errors import UsageError
 from faceveil.models import mobilestylegan as arrays
 from faceveil.models.mobilestylegan import FULL_SIZE, SIZES, SLOTS, STYLE_DIM, Floats, Synthesis
 from faceveil.models.npz import opened
-from faceveil.models.runtime import load, openvino
+from faceveil.models.runtime import Precision, load, openvino
 from faceveil.models.store import weights
 from faceveil.models.wspace import w_space
 
@@ -65,15 +65,17 @@ def open_generator(
 class Generator:
     """z → W → W+ → RGB.
 
-    `threads` faces are rendered at a time, each on one thread, so that bytes do not depend on their number.
+    `threads` faces are rendered at a time, each on one thread, so that bytes do not depend on their number. With
+    bf16, on processors that have it, a render takes half the time and is the same to the eye (50 to 52 dB).
     """
 
     size = FULL_SIZE
 
-    def __init__(self, threads: int = 1) -> None:
+    def __init__(self, threads: int = 1, precision: Precision = "f32") -> None:
         if threads < 1:
             raise UsageError(f"a generator needs threads >= 1, not {threads}.")
         self.threads = threads
+        self.precision = precision
         self._compiled: dict[int, Any] = {}
         self._compiling = threading.Lock()
 
@@ -139,7 +141,7 @@ class Generator:
         config = {
             "INFERENCE_NUM_THREADS": self.threads,
             "NUM_STREAMS": self.threads,
-            "INFERENCE_PRECISION_HINT": "f32",
+            "INFERENCE_PRECISION_HINT": self.precision,
             "ENABLE_CPU_PINNING": False,
         }
         return openvino().Core().compile_model(model, "CPU", config)

@@ -31,7 +31,7 @@ from faceveil.models.generator import as_wplus, cores
 from faceveil.models.layers import Node
 from faceveil.models.mobilestylegan import SLOTS, Floats
 from faceveil.models.npz import opened
-from faceveil.models.runtime import Network, once, openvino, read_model
+from faceveil.models.runtime import Network, Precision, once, openvino, read_model
 from faceveil.models.sampling import resampled
 from faceveil.models.slope import Slope
 from faceveil.models.windows import CELLS, WHOLE, Window
@@ -83,6 +83,7 @@ class Recipe:
     close: float = 0.6  # share of all steps, the last ones, that see the face or two quarters at 256 px
     rate: float = 0.5
     momentum: float = 0.7  # of Adam; 0.9 is too slow to turn in twenty steps
+    precision: Precision = "f32"  # of gradients
     background: float = 1.0  # what it weighs, beside the person's 1, where masks are given
 
     def __post_init__(self) -> None:
@@ -91,7 +92,9 @@ class Recipe:
 
 
 REFINE = Recipe()
-QUICK = Recipe(identity=0, close=0, rate=0.6, momentum=0.4)  # for steps too few to look closely
+QUICK = Recipe(
+    identity=0, close=0, rate=0.6, momentum=0.4, precision="bf16"
+)  # for steps too few to look closely
 FEW = 4  # steps that are
 MIKU = Recipe(
     "vgg",
@@ -242,7 +245,7 @@ def slope_of(view: View, recipe: Recipe, masked: bool, axes: Floats) -> Slope:
         squares = [_squared(op.subtract(a, b)) for a, b in zip(found, wanted, strict=True)]
         return reduce(op.add, squares), [*given, *wanted]
 
-    return Slope(view.size, loss, axes, view.window, cores())
+    return Slope(view.size, loss, axes, view.window, cores(), recipe.precision)
 
 
 @once

@@ -4,7 +4,8 @@
     points, score = network(batch)
 
 f32 is exact and the default. bf16 is a hint that only CPUs with bf16 units (AVX512_BF16, AMX) follow; others
-compute in f32 all the same (measured: the same bits on an AVX2 CPU), so nothing here asks for it.
+compute in f32 all the same (measured: the same bits on an AVX2 CPU). StyleID's renders and the few steps of `encode`
+ask for it, where it was measured to be safe; detectors, recognisers and whatever a claim rests on do not.
 """
 
 import os

@@ -14,7 +14,7 @@ from faceveil.models.generator import synthesis
 from faceveil.models.gradients import with_gradient
 from faceveil.models.layers import Node
 from faceveil.models.mobilestylegan import SLOTS, Floats, Style
-from faceveil.models.runtime import Network, openvino
+from faceveil.models.runtime import Network, Precision, openvino
 from faceveil.models.synthesis import picture
 from faceveil.models.windows import WHOLE, Window
 
@@ -29,6 +29,7 @@ class Slope:
         axes: Floats,  # 23 × A × 512
         window: Window = WHOLE,
         streams: int | None = None,
+        precision: Precision = "f32",
     ) -> None:
         op = openvino().opset13
         self.styles: list[Style] = []
@@ -40,7 +41,8 @@ class Slope:
             return factors[-1]
 
         found, inputs = loss(picture(synthesis(size), parameter, window))
-        self.network = Network(with_gradient(found, factors, [*factors, *inputs]), streams=streams)
+        graph = with_gradient(found, factors, [*factors, *inputs])
+        self.network = Network(graph, streams=streams, precision=precision)
         self.along = [style.weight @ axes[style.slot].T for style in self.styles]
 
     def __call__(self, wplus: Floats, given: Sequence[Floats], moved: Floats | None = None) -> Floats:

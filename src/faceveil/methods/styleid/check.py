@@ -6,11 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from faceveil.faces import Face, with_mesh
-from faceveil.faces.align import Alignment, similarity
+from faceveil.faces.align import Alignment, align_ffhq, similarity
 from faceveil.faces.attributes import Attributes, attributes
 from faceveil.faces.face import Image
 from faceveil.methods.styleid.looks import GAZE_X, MOUTH, PITCH, YAW, Floats, posture
-from faceveil.methods.styleid.targets import Person
+from faceveil.methods.styleid.targets import Person, by_two, labels
+from faceveil.models.attrnet import INPUT_SIZE
 from faceveil.models.mobilestylegan import Floats as Embedding
 from faceveil.models.recognizers import TEMPLATES, recognizer
 
@@ -28,7 +29,7 @@ class Verdict:
     presence: float
     change: Floats  # of the posture
     years: float  # older
-    same_gender: bool  # as the classifier sees it
+    same_gender: bool  # as two networks see it on average
     same_expression: bool
     embeddings: Mapping[str, Embedding]  # of the new face
 
@@ -61,7 +62,7 @@ class Verdict:
 
 
 def same_gender(seen: Attributes, person: Person) -> bool:
-    """As the classifier sees both."""
+    """As both were read."""
     return (seen.female > 0.5) == (person.female > 0.5)
 
 
@@ -92,7 +93,7 @@ def check(image: Image, face: Face, before: Mapping[str, Embedding], person: Per
     """Look at a face after it was replaced; `before` are the source's embeddings."""
     after = with_mesh(image, [face])[0]
     seen = embeddings(image, after, list(before))
-    seen_in = attributes(image, after)
+    seen_in = by_two(attributes(image, after), labels(align_ffhq(after, INPUT_SIZE).crop(image)))
     return Verdict(
         margins(before, seen),
         after.presence or 0.0,

@@ -99,7 +99,7 @@ def as_deep_as(target: Image, target_mesh: Floats, source: Image, source_mesh: F
     below = _below_skin(lab, target_mesh, target)
     share = np.zeros(target.shape[:2], np.float32)
     cv2.fillPoly(share, [_pixels(target_mesh[OVAL])], factor - 1)
-    share = cv2.GaussianBlur(share, (0, 0), DEPTH_EDGE * target.shape[0])
+    share = np.asarray(cv2.GaussianBlur(share, (0, 0), DEPTH_EDGE * target.shape[0]), np.float32)
     lab[..., 0] = (lab[..., 0] + DARK) * np.exp(-share * np.maximum(below - SHALLOW, 0)) - DARK
     lab[..., 0] = np.maximum(lab[..., 0], 0)
     return as_rgb(lab)

@@ -18,11 +18,12 @@ NAMES = ("yaw", "pitch", "mouth opening", "mouth width", "corner lift", "eye ope
 YAW, PITCH, MOUTH, WIDTH, LIFT, EYES, GAZE_X, GAZE_Y = range(8)
 MOODS = ("angry", "fear", "happy", "sad", "surprise", "neutral")  # the expressions that a code tells
 WORN = ("glasses", "facial hair")  # of AttrNet's labels, what is seen at once
-# What control can change: looks, years, logarithms of the odds of what is worn and of the moods' probabilities.
-TRAITS = (*NAMES, "age", *WORN, *MOODS)
+KIND = (*WORN, "female")
+# What control can change: looks, years, log odds of a face's kind, logarithms of the moods' probabilities.
+TRAITS = (*NAMES, "age", *KIND, *MOODS)
 AGE = TRAITS.index("age")
-ON = slice(AGE + 1, AGE + 1 + len(WORN))  # what is worn, among the traits, and the moods
-FELT = slice(ON.stop, None)
+OF_KIND = slice(AGE + 1, AGE + 1 + len(KIND))  # among the traits, and the moods
+FELT = slice(OF_KIND.stop, None)
 LEAST = 0.01  # of a probability that counts
 
 LOWER_FACE = [  # vertices where a beard grows
@@ -81,12 +82,10 @@ def posture(face: Face) -> Floats:
     return np.array([head.yaw, head.pitch, opening, width, lift, np.mean(lids)])
 
 
-def traits(
-    looks: Floats, age: float, worn: NDArray[np.floating], expression: NDArray[np.floating]
-) -> Floats:
-    """The numbers of TRAITS from what was measured; of WORN and of expressions probabilities."""
+def traits(looks: Floats, age: float, kind: NDArray[np.floating], expression: NDArray[np.floating]) -> Floats:
+    """The numbers of TRAITS from what was measured; of KIND and of expressions probabilities."""
     moods = expression[[EXPRESSIONS.index(mood) for mood in MOODS]]
-    return np.concatenate([looks, [age], odds(worn), np.log(np.maximum(moods, LEAST))])
+    return np.concatenate([looks, [age], odds(kind), np.log(np.maximum(moods, LEAST))])
 
 
 def odds(probability: NDArray[np.floating]) -> Floats:

@@ -15,8 +15,8 @@ from faceveil.faces.attributes import attributes, expression_squares
 from faceveil.faces.face import Image
 from faceveil.methods.styleid.control import control
 from faceveil.methods.styleid.harmony import FEATURES
-from faceveil.methods.styleid.looks import AGE, EYES, MOUTH, ON, TRAITS, face_in_crop, odds, posture
-from faceveil.methods.styleid.targets import WORN_LABELS, Person, labels
+from faceveil.methods.styleid.looks import AGE, EYES, MOUTH, OF_KIND, TRAITS, face_in_crop, odds, posture
+from faceveil.methods.styleid.targets import Person, by_two, kind_of, labels
 from faceveil.models.attributes import EXPRESSIONS, expression_logits
 from faceveil.models.layers import Node
 from faceveil.models.mobilestylegan import SLOTS, Floats
@@ -41,13 +41,13 @@ def retouched(person: Person, wplus: Floats, look: Callable[[Floats], Image]) ->
     for _ in range(STEPS):
         crop = look(wplus)
         face = face_in_crop(crop)
-        seen = attributes(crop, face)
-        posed = posture(face)
+        shown, posed = labels(crop), posture(face)
+        seen = by_two(attributes(crop, face), shown)
         shows, change = _clearly(seen.expression, person.expression), np.zeros(len(TRAITS))
         change[AGE] = _beyond(person.age - seen.age, YEARS)
         change[MOUTH] = _beyond(person.looks[MOUTH] - posed[MOUTH], OPENING)
         change[EYES] = max(0.0, OPEN * person.looks[EYES] - posed[EYES])
-        change[ON] = person.wears(odds(labels(crop)[WORN_LABELS]))
+        change[OF_KIND] = person.off_kind(odds(kind_of(shown, seen.female)))
         if shows and not change.any():
             break
         if not shows:
@@ -88,4 +88,4 @@ def _slope() -> Slope:
         against = op.parameter([1, len(EXPRESSIONS)], np.float32)
         return op.reduce_sum(op.multiply(mean, against), np.array([0, 1]), False), [against]
 
-    return Slope(SKETCH, loss, np.repeat(w_space().deviations(AXES)[None], SLOTS, axis=0))
+    return Slope(SKETCH, loss, np.repeat(w_space().deviations(AXES)[None], SLOTS, axis=0), precision="bf16")

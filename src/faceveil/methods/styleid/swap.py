@@ -28,10 +28,10 @@ from faceveil.methods.styleid.looks import (
     FELT,
     GAZE_X,
     GAZE_Y,
+    KIND,
     MOODS,
-    ON,
+    OF_KIND,
     PITCH,
-    WORN,
     YAW,
     face_in_crop,
     looks,
@@ -40,7 +40,7 @@ from faceveil.methods.styleid.looks import (
     traits,
 )
 from faceveil.methods.styleid.retouch import SKETCH, retouched
-from faceveil.methods.styleid.targets import FEMALE, WORN_LABELS, Person, labels, pool
+from faceveil.methods.styleid.targets import WORN_LABELS, Person, by_two, kind_of, labels, pool
 from faceveil.models.attributes import EXPRESSIONS
 from faceveil.models.generator import Generator
 from faceveil.models.mobilefacenet import CARD as ATTRNET_READS
@@ -60,10 +60,10 @@ AWAY = (
 IDENTITY = slice(4, 13)  # slots
 # How much of each trait's difference is moved. Mouth width and eye opening are as much shape as expression, and
 # taken over whole they bring a person's AUC up by 0.07 to 0.1.
-SHARE = np.array([1.0, 1.0, 1.0, 0.3, 0.7, 0.3, 1.0, 1.0, 1.0] + [1.0] * len(WORN + MOODS))
+SHARE = np.array([1.0, 1.0, 1.0, 0.3, 0.7, 0.3, 1.0, 1.0, 1.0] + [1.0] * len(KIND + MOODS))
 # How far each trait may be moved at first and after the sketch, in deviations: age reads too coarsely.
-FIRST = np.array([2.0] * 8 + [1.0] + [2.0] * len(WORN + MOODS))
-SECOND = np.array([1.0] * 8 + [0.6] + [1.0] * len(WORN + MOODS))
+FIRST = np.array([2.0] * 8 + [1.0] + [2.0] * len(KIND + MOODS))
+SECOND = np.array([1.0] * 8 + [0.6] + [1.0] * len(KIND + MOODS))
 # What one unit of a sketch's cost is: thresholds that are missing to WANTED, years, patches of light beyond
 # PATCHY, degrees; and what another class costs.
 WANTED, MARGIN_UNIT, YEARS_UNIT, PATCHY_UNIT, DEGREES_UNIT = 1.4, 0.1, 3.0, 0.04, 5.0
@@ -135,16 +135,13 @@ class Sketch:
     face: Face  # in the crop, with its mesh
     mesh: Floats  # with forehead
     seen: Attributes
-
-    @cached_property
-    def labels(self) -> Vector:
-        """What AttrNet sees in it."""
-        return labels(self.crop)
+    labels: Vector  # AttrNet's
 
     @property
     def traits(self) -> NDArray[np.float64]:
         """In the order of looks.TRAITS."""
-        return traits(looks(self.crop, self.face), self.seen.age, self.labels[WORN_LABELS], self.seen.expression)
+        kind = kind_of(self.labels, self.seen.female)
+        return traits(looks(self.crop, self.face), self.seen.age, kind, self.seen.expression)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,12 +163,12 @@ def look_at(image: Image, face: Face, recognizers: tuple[str, ...]) -> Source | 
         return None
     alignment = align_ffhq(face, 256)
     alignment = alignment.resized(_render_size(256 / alignment.zoom))
-    seen = attributes(part, face)
     crop, mesh = alignment.crop(part), with_forehead(alignment.points_to_crop(face.mesh[:, :2]))
     shown = labels(crop)
+    seen = by_two(attributes(part, face), shown)
     person = Person(
-        looks(part, face), seen.age, (seen.female + float(shown[FEMALE])) / 2, skin_angle(part, face),
-        seen.expression, lower_face_shade(crop, mesh), shown,
+        looks(part, face), seen.age, seen.female, skin_angle(part, face), seen.expression,
+        lower_face_shade(crop, mesh), shown,
     )  # fmt: skip
     return Source(part, face, alignment, crop, mesh, person, embeddings(part, face, recognizers), corner)
 
@@ -211,7 +208,9 @@ def sketch(source: Source, target: int, turn: int = 0) -> Sketch:
         crop = _small(wplus)
         face = face_in_crop(crop)
         assert face.mesh is not None
-        made = Sketch(wplus, crop, face, with_forehead(face.mesh), attributes(crop, face))
+        shown = labels(crop)
+        seen = by_two(attributes(crop, face), shown)
+        made = Sketch(wplus, crop, face, with_forehead(face.mesh), seen, shown)
         source.sketches[target, turn] = made
     return source.sketches[target, turn]
 
@@ -254,7 +253,7 @@ def rendered(source: Source, wplus: Vector) -> Image:
 def _change(person: Person, shown: NDArray[np.float64]) -> NDArray[np.float64]:
     """What of a face's traits is to change."""
     change: NDArray[np.float64] = SHARE * (person.traits - shown)
-    change[ON] = person.wears(shown[ON])
+    change[OF_KIND] = person.off_kind(shown[OF_KIND])
     change[FELT] = _change_of_mood(person, shown[FELT])
     return change
 
@@ -334,4 +333,4 @@ def _render_size(side: float) -> int:
 @once
 def generator() -> Generator:
     """One for the process, for as many threads as work in it."""
-    return Generator(threads=allowed_threads())
+    return Generator(allowed_threads(), "bf16")

@@ -12,6 +12,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from faceveil.faces.attributes import Attributes
 from faceveil.methods.styleid.light import PATCHY
 from faceveil.methods.styleid.looks import WORN, traits
 from faceveil.models.attrnet import INPUT_SIZE, AttrNet
@@ -54,7 +55,7 @@ class Person:
 
     looks: NDArray[np.float64]  # 8, of looks.NAMES
     age: float
-    female: float  # probability: the mean of two networks', which disagree about one face in ten
+    female: float  # probability
     skin: float  # typology angle; NaN in a grey photo
     expression: NDArray[np.float32]  # 7 probabilities
     shade: float  # of the lower face: beards
@@ -70,15 +71,21 @@ class Person:
         """The likeliest of ORIGINS."""
         return int(self.labels[: len(ORIGINS)].argmax())
 
-    def wears(self, shown: NDArray[np.floating]) -> NDArray[np.float64]:
-        """By how much log odds of WORN (`shown`) are to change until it is as clear as CLEAR what this person wears."""
-        side = np.where(self.labels[WORN_LABELS] > 0.5, 1.0, -1.0)
+    @property
+    def kind(self) -> NDArray[np.float64]:
+        """Probabilities of looks.KIND; who is given another's gender leaves the beard."""
+        glasses, beard = self.labels[WORN_LABELS]
+        return np.array([glasses, beard * (self.female < 0.5), self.female])
+
+    def off_kind(self, shown: NDArray[np.floating]) -> NDArray[np.float64]:
+        """By how much log odds of looks.KIND are to change until it is CLEAR that they are this person's."""
+        side = np.where(self.kind > 0.5, 1.0, -1.0)
         return np.asarray(side * np.maximum(0.0, CLEAR - side * shown))
 
     @property
     def traits(self) -> NDArray[np.float64]:
         """In the order of looks.TRAITS."""
-        return traits(self.looks, self.age, self.labels[WORN_LABELS], self.expression)
+        return traits(self.looks, self.age, self.kind, self.expression)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,8 +161,8 @@ class Pool:
 
     def traits(self, target: int) -> NDArray[np.float64]:
         """Of one target, in the order of looks.TRAITS."""
-        worn = self.labels[target, WORN_LABELS]
-        return traits(self.looks[target], self.age[target], worn, self.expression[target])
+        kind = kind_of(self.labels[target], self.female[target])
+        return traits(self.looks[target], self.age[target], kind, self.expression[target])
 
     def unlikeness(self, source: Person) -> NDArray[np.float64]:
         """How badly each target suits: squared differences in the units above; infinite for the other gender."""
@@ -203,6 +210,17 @@ def labels(crop: NDArray[np.uint8]) -> NDArray[np.float32]:
         )
     net = _attrnet()
     return net.read(crop[None])[0, [net.labels.index(name) for name in LABELS]]
+
+
+def kind_of(shown: NDArray[np.floating], female: float) -> NDArray[np.float64]:
+    """Probabilities of looks.KIND, from AttrNet's labels and from the gender as it was read."""
+    return np.array([*shown[WORN_LABELS], female], np.float64)
+
+
+def by_two(seen: Attributes, shown: NDArray[np.floating]) -> Attributes:
+    """What was read in a face, with its gender as AttrNet's labels (`shown`) and the classifier see it on average:
+    they disagree about one face in ten, and by eye the classifier errs in most of these."""
+    return replace(seen, female=(seen.female + float(shown[FEMALE])) / 2)
 
 
 @once
