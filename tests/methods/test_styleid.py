@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from faceveil.errors import ProtectionError, UsageError
 from faceveil.faces import Face, find_faces, pose, with_mesh
-from faceveil.faces.attributes import Attributes, attributes
+from faceveil.faces.attributes import Attributes
 from faceveil.faces.gaze import gaze
-from faceveil.faces.regions import LIPS, OVAL
+from faceveil.faces.regions import LEFT_EYE, LIPS, OVAL, RIGHT_EYE
 from faceveil.methods import method
 from faceveil.methods.styleid import method as flow
 from faceveil.methods.styleid import swap
@@ -31,10 +31,18 @@ from faceveil.methods.styleid.control import control, step_to_people
 from faceveil.methods.styleid.fit import fitted_mesh, looking, warp, with_forehead
 from faceveil.methods.styleid.harmony import FEATURES, harmonised
 from faceveil.methods.styleid.layers import read_table, search
-from faceveil.methods.styleid.light import PATCHY, light_on, relit, with_lips_of
+from faceveil.methods.styleid.light import (
+    PATCHY,
+    as_deep_as,
+    as_lab,
+    as_rgb,
+    light_on,
+    relit,
+    skin_colour,
+    with_lips_of,
+)
 from faceveil.methods.styleid.looks import TRAITS, face_in_crop, looks
 from faceveil.methods.styleid.mask import REGIONS, from_on, part_of
-from faceveil.methods.styleid.retouch import retouched
 from faceveil.methods.styleid.score import attribute_distance, ia_scores, identity_distance
 from faceveil.methods.styleid.swap import (
     IDENTITY,
@@ -47,12 +55,12 @@ from faceveil.methods.styleid.swap import (
 )
 from faceveil.methods.styleid.tables import write_table
 from faceveil.methods.styleid.targets import NEIGHBOUR, Person, pool
-from faceveil.models.attributes import EXPRESSIONS
 from faceveil.models.recognizers import RECOGNIZERS, recognizer
 from faceveil.models.segmenter import person_mask
 from faceveil.photos import read_photo
 
 RNG = np.random.default_rng
+EYES = (RIGHT_EYE, LEFT_EYE)
 IDS = ("styleid", "styleid-layers", "styleid-channels", "styleid-mask")
 
 
@@ -472,32 +480,6 @@ def test_what_cannot_win_is_not_looked_at_closely(portrait, monkeypatch):
     assert next(order) == "bad" and seen == ["good", "bad"]
 
 
-@pytest.mark.parametrize("mood", ["angry", "happy", "sad"])
-def test_a_face_in_another_mood_is_led_to_the_sources(mood):
-    targets, own = pool(), EXPRESSIONS.index(mood)
-    wanted = np.eye(7, dtype=np.float32)[own]
-    for row in np.flatnonzero(targets.expression[:, EXPRESSIONS.index("neutral")] > 0.8)[:300:75]:
-        code = retouched(replace(like(row), expression=wanted), targets.codes[row], swap._small)
-        before, after = (read_code(one).expression[own] for one in (targets.codes[row], code))
-        assert after > 4 * before
-
-
-def test_a_face_of_another_age_is_led_to_the_sources():
-    targets, off = pool(), []
-    for row in (7, 70, 700, 7000, 1234, 2345):
-        before = read_code(targets.codes[row])
-        person = replace(like(row), expression=before.expression, age=before.age + 8)
-        off.append(abs(read_code(retouched(person, targets.codes[row], swap._small)).age - person.age))
-    assert np.mean(off) < 5
-
-
-def test_a_face_that_shows_all_is_left_as_it_is():
-    code = pool().codes[7]
-    seen = read_code(code)
-    person = replace(like(7), expression=seen.expression, age=seen.age)
-    assert np.array_equal(retouched(person, code, swap._small), code)
-
-
 def test_a_soft_photo_is_rendered_at_half_the_side():
     sharp = np.asarray(generator().render(pool().codes[7][None], 256)[0])
     for photo, size in ((sharp, 256), (cv2.GaussianBlur(sharp, (0, 0), 2.0), 128)):
@@ -513,11 +495,6 @@ def test_everybody_takes_the_same_step_towards_people():
     step = np.zeros(pool().codes.axes.shape[:2], np.float32)
     step[IDENTITY] = step_to_people()
     assert np.allclose(code, pool().codes.stepped(8, step)) and not np.allclose(code, pool().codes[8])
-
-
-def read_code(code: np.ndarray) -> Attributes:
-    crop = cv2.resize(generator().render(code[None], 64)[0], (128, 128), interpolation=cv2.INTER_CUBIC)
-    return attributes(crop, face_in_crop(crop))
 
 
 @pytest.mark.parametrize("lift", [-6.0, 6.0])
@@ -606,6 +583,55 @@ def test_lips_are_no_redder_than_the_sources_or_than_bare_ones(softly_lit):
     far = np.hypot(*(np.indices(crop.shape[:2])[::-1] - mesh[LIPS].mean(axis=0)[:, None, None])) > reach
     assert np.abs(paled - painted)[far].max() <= 1
     assert np.array_equal(with_lips_of(painted, mesh, painted, mesh), painted)
+
+
+def test_pale_eyes_become_as_dark_as_the_sources_and_skin_stays(softly_lit):
+    crop, mesh = softly_lit
+    skin = skin_colour(as_lab(crop), mesh)
+    lab = as_lab(crop)
+    lab[..., 0] += np.where(
+        lab[..., 0] < skin[0], 0.5 * (skin[0] - lab[..., 0]), 0
+    )  # a veil over all that is dark
+    pale = as_rgb(lab)
+    eyes = (
+        cv2.fillPoly(np.zeros(crop.shape[:2], np.uint8), [mesh[part].astype(np.int32) for part in EYES], 1)
+        > 0
+    )
+    veiled, mended = (one.astype(float)[eyes].mean() for one in (pale, as_deep_as(pale, mesh, crop, mesh)))
+    assert mended < veiled - 0.3 * (veiled - crop[eyes].mean())
+    x, y = mesh[[50, 280]].astype(int).T
+    assert np.abs(as_deep_as(pale, mesh, crop, mesh).astype(int) - pale)[y, x].max() <= 2
+
+
+def test_eyes_darker_than_the_sources_are_left_alone(softly_lit):
+    crop, mesh = softly_lit
+    pale = as_rgb(np.maximum(as_lab(crop), [45, -128, -128]).astype(np.float32))
+    assert np.array_equal(as_deep_as(crop, mesh, pale, mesh), crop)
+
+
+def test_a_fringe_does_not_darken_the_forehead(softly_lit):
+    crop, mesh = softly_lit
+    fringed = crop.copy()
+    fringed[: int(mesh[[105, 334], 1].mean()) - 2] = (35, 28, 24)  # down to the brows
+    lit, open_ = (light_on(one, mesh).slow[..., 0] for one in (fringed, crop))
+    x, y = (mesh[151] * 64 / 256).astype(int)
+    assert lit[y, x] > open_[y, x] - 0.25
+
+
+def test_hair_that_hangs_over_the_forehead_takes_the_colour_too():
+    mesh = with_forehead(control().mesh * 256)
+    brows = int(mesh[[105, 334], 1].mean())
+    heads = []
+    for colour in ((60, 40, 30), (60, 160, 170)):
+        crop = np.full((256, 256, 3), (205, 150, 125), np.uint8)
+        crop[: brows - 16] = colour
+        heads.append(Pictured(crop, mesh, np.ones((256, 256), np.float32)))
+    brown, dyed = heads
+    within = int(mesh[468:, 1].min()) + 6, int(mesh[468:, 0].mean())  # hair inside of the outline
+    assert within[0] < brows - 22
+    changed = np.abs(with_hair_of(dyed, brown).astype(int) - brown.crop).max(axis=2)
+    assert changed[within] > 25
+    assert changed[brows:].max() <= 2
 
 
 def test_each_region_holds_the_one_before():

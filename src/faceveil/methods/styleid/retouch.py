@@ -31,7 +31,8 @@ CLEARLY = 1.5  # how much surer than of any other the network is of an expressio
 YEARS = 4.0  # by which an age may be off
 OPENING = 0.05  # of the mouth, in distances between the outer corners of the eyes
 OPEN = 0.8  # of the source's opening, below which eyes are opened
-FURTHEST = np.ones(len(TRAITS))  # in deviations, in a step
+HARD = 3.0  # eyes open by a third of what their direction promises, and look natural all the way
+FURTHEST = np.where(np.arange(len(TRAITS)) == EYES, HARD, 1.0)  # in deviations, in a step
 AXES = 200  # of W
 
 
@@ -46,7 +47,7 @@ def retouched(person: Person, wplus: Floats, look: Callable[[Floats], Image]) ->
         shows, change = _clearly(seen.expression, person.expression), np.zeros(len(TRAITS))
         change[AGE] = _beyond(person.age - seen.age, YEARS)
         change[MOUTH] = _beyond(person.looks[MOUTH] - posed[MOUTH], OPENING)
-        change[EYES] = max(0.0, OPEN * person.looks[EYES] - posed[EYES])
+        change[EYES] = HARD * max(0.0, OPEN * person.looks[EYES] - posed[EYES])
         change[OF_KIND] = person.off_kind(odds(kind_of(shown, seen.female)))
         if shows and not change.any():
             break
