@@ -13,7 +13,7 @@ import numpy as np
 
 from faceveil.methods.styleid import control
 from faceveil.methods.styleid.looks import TRAITS, face_in_crop, odds, traits
-from faceveil.methods.styleid.targets import ORIGINS, kind_of, labels, pool
+from faceveil.methods.styleid.targets import LABELS, ORIGINS, WORN_LABELS, kind_of, labels, pool
 from faceveil.models.generator import Generator
 from faceveil.models.mobilestylegan import SLOTS
 from faceveil.models.wspace import w_space
@@ -126,7 +126,8 @@ def away() -> tuple[np.ndarray, np.ndarray]:
     faces = pool()
     x = faces.codes.coordinates
     known = _outcomes(vars(faces), faces.labels)
-    y = np.column_stack([known, faces.expression, faces.shade, odds(faces.labels[:, len(ORIGINS) :])])
+    more = [label for label in range(len(ORIGINS), len(LABELS)) if label not in WORN_LABELS]  # known already
+    y = np.column_stack([known, faces.expression, faces.shade, odds(faces.labels[:, more])])
     kept = np.linalg.qr(ridge(x, (y - y.mean(0)) / y.std(0)))[0]
     slopes = [ridge(x, vectors) for vectors in faces.embeddings.values()]
     means = np.stack([vectors.mean(axis=0) for vectors in faces.embeddings.values()])
