@@ -91,7 +91,7 @@ class Recipe:
             raise UsageError(f"no look is named {self.look!r}. There are {', '.join(LOOKS)}.")
 
 
-REFINE = Recipe()
+REFINE = Recipe(look_weight=2.8)
 QUICK = Recipe(
     identity=0, close=0, rate=0.6, momentum=0.4, precision="bf16"
 )  # for steps too few to look closely
