@@ -115,6 +115,12 @@ def test_bytes_depend_on_neither_batch_nor_threads(size: int, generator, w) -> N
     assert (Generator(threads=3).render(w, size) == alone).all()
 
 
+@pytest.mark.parametrize("size", [64, 256])
+def test_bf16_is_the_same_to_the_eye(size: int, generator, w) -> None:
+    exact, short = (one.render(w[:2], size).astype(float) for one in (generator, Generator(precision="bf16")))
+    assert np.mean((exact - short) ** 2) < 255**2 / 10**4.5  # 45 dB
+
+
 def test_a_render_left_halfway_leaves_the_generator_usable(w) -> None:
     generator = Generator(threads=2)
     first = next(generator.render_each(w, 64))
