@@ -634,6 +634,18 @@ def test_hair_that_hangs_over_the_forehead_takes_the_colour_too():
     assert changed[brows:].max() <= 2
 
 
+def test_a_forehead_in_the_light_is_no_fringe_of_grey_hair():
+    mesh = with_forehead(control().mesh * 256)
+    top, middle = int(mesh[468:, 1].min()), int(mesh[468:, 0].mean())
+    grey, dark = (np.full((256, 256, 3), (150, 110, 90), np.uint8) for _ in range(2))
+    grey[:top], dark[:top] = (190, 185, 180), (40, 30, 25)
+    grey[top : top + 16] = (188, 180, 172)  # the forehead, as light as the hair
+    grey, dark = (Pictured(one, mesh, np.ones((256, 256), np.float32)) for one in (grey, dark))
+    changed = np.abs(with_hair_of(dark, grey).astype(int) - grey.crop).max(axis=2)
+    assert changed[top - 20, middle] > 40
+    assert changed[top + 12 : top + 16, middle].max() < 6
+
+
 def test_each_region_holds_the_one_before():
     mesh = with_forehead(control().mesh * 256)
     whole = np.full((256, 256), 255, np.uint8)

@@ -26,6 +26,7 @@ HAIR_FROM, HAIR_SURE = 0.35, 0.65  # of the way from the colour of skin to that 
 LEVELS = 4  # of the pyramid: colours meet over some 2 ** LEVELS px
 UNLIKE_SKIN = 0.2  # from which a pixel may be hair
 FRINGE = 0.09  # of the way from forehead to chin, down to which hair may hang over the face
+FRINGE_DARKER = 10.0  # of lightness, than the cheeks: light hair cannot be told from a forehead in the light
 LEAST_HAIR = 0.004  # of the crop: less does not tell its colour
 
 
@@ -52,7 +53,8 @@ class Pictured:
         cv2.fillPoly(inner, [np.rint(centre + 0.97 * (outline - centre)).astype(np.int32)], 1)
         depth = _depth(self.mesh, side)
         upper = 1 - _ramp((depth - 0.45) / 0.2)
-        around = np.maximum(inner == 0, 1 - _ramp((depth - FRINGE) / FRINGE))
+        darker = _ramp((skin_colour(self.lab, self.mesh)[0] - self.lab[..., 0]) / FRINGE_DARKER - 1)
+        around = np.maximum(inner == 0, darker * (1 - _ramp((depth - FRINGE) / FRINGE)))
         other = (1 - likeness(self.lab, self.mesh)) * self.person
         return np.asarray(other * _rooted(other, self.person) * upper * around, np.float32)
 
