@@ -36,6 +36,7 @@ from faceveil.methods.styleid.light import (
     as_deep_as,
     as_lab,
     as_rgb,
+    depth_of_eyes,
     light_on,
     relit,
     skin_colour,
@@ -597,16 +598,17 @@ def test_pale_eyes_become_as_dark_as_the_sources_and_skin_stays(softly_lit):
         cv2.fillPoly(np.zeros(crop.shape[:2], np.uint8), [mesh[part].astype(np.int32) for part in EYES], 1)
         > 0
     )
-    veiled, mended = (one.astype(float)[eyes].mean() for one in (pale, as_deep_as(pale, mesh, crop, mesh)))
+    deeper = as_deep_as(pale, mesh, depth_of_eyes(crop, mesh, light_on(crop, mesh)))
+    veiled, mended = (one.astype(float)[eyes].mean() for one in (pale, deeper))
     assert mended < veiled - 0.3 * (veiled - crop[eyes].mean())
     x, y = mesh[[50, 280]].astype(int).T
-    assert np.abs(as_deep_as(pale, mesh, crop, mesh).astype(int) - pale)[y, x].max() <= 2
+    assert np.abs(deeper.astype(int) - pale)[y, x].max() <= 2
 
 
 def test_eyes_darker_than_the_sources_are_left_alone(softly_lit):
     crop, mesh = softly_lit
     pale = as_rgb(np.maximum(as_lab(crop), [45, -128, -128]).astype(np.float32))
-    assert np.array_equal(as_deep_as(crop, mesh, pale, mesh), crop)
+    assert np.array_equal(as_deep_as(crop, mesh, depth_of_eyes(pale, mesh, light_on(pale, mesh))), crop)
 
 
 def test_a_fringe_does_not_darken_the_forehead(softly_lit):

@@ -88,36 +88,40 @@ def with_lips_of(target: Image, target_mesh: Floats, source: Image, source_mesh:
     return as_rgb(lab)
 
 
-def as_deep_as(target: Image, target_mesh: Floats, source: Image, source_mesh: Floats) -> Image:
-    """The target's crop with what is dark in a face as dark against its skin as the source's eyes are: photos in hard
+def as_deep_as(target: Image, mesh: Floats, wanted: float) -> Image:
+    """The target's crop with what is dark in a face darker, until its eyes are as deep as is wanted: photos in hard
     light or of strong contrast have deeper lines and pupils than renders, which look pale in them."""
-    own, wanted = _depth(target, target_mesh), _depth(source, source_mesh)
-    factor = min(wanted / max(own, 1e-6), MOST_DEPTH)
+    lab = as_lab(target)
+    below = _below_skin(lab, light_on(target, mesh))
+    factor = min(wanted / max(_at_eyes(below, mesh), 1e-6), MOST_DEPTH)
     if factor <= 1:
         return target
-    lab = as_lab(target)
-    below = _below_skin(lab, target_mesh, target)
     share = np.zeros(target.shape[:2], np.float32)
-    cv2.fillPoly(share, [_pixels(target_mesh[OVAL])], factor - 1)
+    cv2.fillPoly(share, [_pixels(mesh[OVAL])], factor - 1)
     share = np.asarray(cv2.GaussianBlur(share, (0, 0), DEPTH_EDGE * target.shape[0]), np.float32)
-    lab[..., 0] = (lab[..., 0] + DARK) * np.exp(-share * np.maximum(below - SHALLOW, 0)) - DARK
-    lab[..., 0] = np.maximum(lab[..., 0], 0)
+    darker = (lab[..., 0] + DARK) * np.exp(-share * np.maximum(below - SHALLOW, 0)) - DARK
+    lab[..., 0] = np.maximum(darker, 0)
     return as_rgb(lab)
 
 
-def _depth(crop: Image, mesh: Floats) -> float:
-    """How much darker than the skin eyes are, in log lightness: what four fifths of their pixels do not reach."""
-    eyes = np.zeros(crop.shape[:2], np.uint8)
+def depth_of_eyes(crop: Image, mesh: Floats, light: Light) -> float:
+    """How much darker than the skin eyes are, in log lightness."""
+    return _at_eyes(_below_skin(as_lab(crop), light), mesh)
+
+
+def _at_eyes(below: Weights, mesh: Floats) -> float:
+    """What four fifths of the pixels of the eyes do not reach."""
+    eyes = np.zeros(below.shape, np.uint8)
     for part in (RIGHT_EYE, LEFT_EYE):
         cv2.fillPoly(eyes, [_pixels(mesh[part])], 1)
-        cv2.polylines(eyes, [_pixels(mesh[part])], True, 1, max(1, round(LIDS_WIDTH * crop.shape[0])))
-    below = _below_skin(as_lab(crop), mesh, crop)[eyes > 0]
-    return float(np.quantile(below, DEEPEST)) if below.size else 0.0
+        cv2.polylines(eyes, [_pixels(mesh[part])], True, 1, max(1, round(LIDS_WIDTH * below.shape[0])))
+    there = below[eyes > 0]
+    return float(np.quantile(there, DEEPEST)) if there.size else 0.0
 
 
-def _below_skin(lab: Weights, mesh: Floats, crop: Image) -> Weights:
+def _below_skin(lab: Weights, light: Light) -> Weights:
     """By how much each pixel is darker than skin would be there, in log lightness."""
-    skin = cv2.resize(light_on(crop, mesh).slow[..., 0].astype(np.float32), crop.shape[1::-1])
+    skin = cv2.resize(light.slow[..., 0].astype(np.float32), lab.shape[1::-1])
     return np.asarray(skin - np.log(lab[..., 0] + DARK), np.float32)
 
 

@@ -23,7 +23,16 @@ from faceveil.methods.styleid.choice import TRIED, shortlists
 from faceveil.methods.styleid.control import control, step_to_people
 from faceveil.methods.styleid.fit import fitted_mesh, looking, warp, with_forehead
 from faceveil.methods.styleid.harmony import harmonised
-from faceveil.methods.styleid.light import PATCHY, Light, Weights, as_deep_as, light_on, relit, with_lips_of
+from faceveil.methods.styleid.light import (
+    PATCHY,
+    Light,
+    Weights,
+    as_deep_as,
+    depth_of_eyes,
+    light_on,
+    relit,
+    with_lips_of,
+)
 from faceveil.methods.styleid.looks import (
     FELT,
     GAZE_X,
@@ -107,6 +116,11 @@ class Source:
     def light(self) -> Light:
         """That on its skin."""
         return light_on(self.crop, self.mesh)
+
+    @cached_property
+    def depth(self) -> float:
+        """Of its eyes."""
+        return depth_of_eyes(self.crop, self.mesh, self.light)
 
     @cached_property
     def middle(self) -> NDArray[np.bool_]:
@@ -306,7 +320,7 @@ def fitted(source: Source, crop: Image) -> Fitted:
     turned = looking(np.ascontiguousarray(laid[..., :3]), onto, own, wanted)
     lit = with_lips_of(relit(turned, onto, source.light), onto, source.crop, source.mesh)
     lit = no_sharper(lit, source.detail, source.middle)
-    lit = as_deep_as(lit, onto, source.crop, source.mesh)
+    lit = as_deep_as(lit, onto, source.depth)
     person = np.asarray(laid[..., 3] / 255, np.float32)
     lit = with_hair_of(source.pictured, Pictured(lit, onto, person))
     return Fitted(*put_in(Pictured(lit, onto, person), source.pictured, source.person.covered), onto)
