@@ -76,6 +76,7 @@ SECOND = np.array([1.0] * 8 + [0.6] + [1.0] * len(KIND + MOODS))
 # What one unit of a sketch's cost is: thresholds that are missing to WANTED, years, patches of light beyond
 # PATCHY, degrees; and what another class costs.
 WANTED, MARGIN_UNIT, YEARS_UNIT, PATCHY_UNIT, DEGREES_UNIT = 1.4, 0.1, 3.0, 0.04, 5.0
+DEEP, DEPTH_UNIT = 0.6, 0.025  # of eyes, in log lightness: paler ones look washed out or squint
 OTHER_EXPRESSION, OTHER_ORIGIN, OTHER_GENDER, OTHER_WORN = 8.0, 8.0, 8.0, 3.0
 RIVAL = np.log(2.0)  # a mood that shows half as much as the source's
 LARGEST = 1024
@@ -282,13 +283,15 @@ def _change_of_mood(person: Person, seen: NDArray[np.float64]) -> NDArray[np.flo
 
 
 def _unlike(source: Source, made: Sketch) -> float:
-    """Another pose, age, expression or gender, or in a hard light."""
+    """Another pose, age, expression or gender, pale eyes, or in a hard light."""
     person, seen = source.person, made.seen
     turned = np.abs(posture(made.face) - person.looks[:GAZE_X])[[YAW, PITCH]]
     cost = float(turned.sum()) / DEGREES_UNIT + abs(seen.age - person.age) / YEARS_UNIT
     cost += OTHER_EXPRESSION * (1 - float(seen.expression[person.expression.argmax()]))
     cost += OTHER_GENDER * (not same_gender(seen, person))
-    return cost + max(0.0, light_on(made.crop, made.mesh).patchiness - PATCHY) / PATCHY_UNIT
+    light = light_on(made.crop, made.mesh)
+    cost += max(0.0, DEEP - depth_of_eyes(made.crop, made.mesh, light)) / DEPTH_UNIT
+    return cost + max(0.0, light.patchiness - PATCHY) / PATCHY_UNIT
 
 
 def _of_another_kind(source: Source, made: Sketch) -> float:
