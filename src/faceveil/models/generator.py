@@ -66,7 +66,7 @@ class Generator:
     """z → W → W+ → RGB.
 
     `threads` faces are rendered at a time, each on one thread, so that bytes do not depend on their number. With
-    bf16, on processors that have it, a render takes half the time and is the same to the eye (50 to 52 dB).
+    bf16, on processors that have it, a render takes half the time and is the same to the eye (49 to 52 dB).
     """
 
     size = FULL_SIZE
