@@ -4,30 +4,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.methods.people import like
 
 from faceveil.evaluation.attackers import attackers
 from faceveil.evaluation.clusters import identities
 from faceveil.methods.styleid.choice import TRIED, shortlists, suitable
 from faceveil.methods.styleid.deal import dealt, nearness
-from faceveil.methods.styleid.targets import Person, pool
+from faceveil.methods.styleid.targets import pool
 from faceveil.models.recognizers import RECOGNIZERS, recognizer
 
 RNG = np.random.default_rng
 A = ("mobilenet.facelib",)
-
-
-def person_like(target: int) -> Person:
-    """Somebody of whom this target is the image."""
-    those = pool()
-    return Person(
-        those.looks[target],
-        those.age[target],
-        those.female[target],
-        those.skin[target],
-        those.expression[target].astype(np.float32),
-        those.shade[target],
-        those.labels[target].astype(np.float32),
-    )
 
 
 @settings(max_examples=20, deadline=None)
@@ -86,7 +73,7 @@ def test_one_persons_photos_are_dealt_targets_less_alike_than_strangers_are_even
 
 def test_what_was_dealt_is_tried_first_and_not_again():
     embeddings = {A[0]: -pool().embeddings[A[0]][5]}
-    person = person_like(5)
+    person = like(5)
     hand = suitable(person, embeddings)[:TRIED]
     lists = list(shortlists(person, embeddings, RNG(2), hand))
     assert lists[0] == hand
@@ -95,5 +82,5 @@ def test_what_was_dealt_is_tried_first_and_not_again():
 
 def test_drawn_targets_are_those_that_suit():
     embeddings = {A[0]: -pool().embeddings[A[0]][5]}
-    first = next(shortlists(person_like(5), embeddings, RNG(3)))
-    assert set(first) <= set(suitable(person_like(5), embeddings))
+    first = next(shortlists(like(5), embeddings, RNG(3)))
+    assert set(first) <= set(suitable(like(5), embeddings))

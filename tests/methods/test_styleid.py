@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.methods.people import like
 
 from faceveil.errors import ProtectionError, UsageError
 from faceveil.faces import Face, find_faces, pose, with_mesh
@@ -55,7 +56,7 @@ from faceveil.methods.styleid.swap import (
     sketch,
 )
 from faceveil.methods.styleid.tables import write_table
-from faceveil.methods.styleid.targets import NEIGHBOUR, Person, pool
+from faceveil.methods.styleid.targets import NEIGHBOUR, pool
 from faceveil.models.recognizers import RECOGNIZERS, recognizer
 from faceveil.models.segmenter import person_mask
 from faceveil.photos import read_photo
@@ -322,15 +323,6 @@ def test_irises_are_moved_to_where_the_source_looks(turn, portrait):
     after = looking(crop, mesh, own, own + np.array([turn, 0]))
     assert gaze(after, face)[0] - own[0] == pytest.approx(turn, abs=0.06)  # the network hesitates
     assert np.array_equal(after[200:], crop[200:])
-
-
-def like(number: int) -> Person:
-    """Somebody of the same kind as a target."""
-    one = pool()
-    return Person(
-        one.looks[number], one.age[number], one.female[number], one.skin[number], one.expression[number],
-        one.shade[number], one.labels[number],
-    )  # fmt: skip
 
 
 def test_a_target_of_the_same_kind_suits_well_unless_in_hard_light():

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.methods.people import like
 
 from faceveil.faces.attributes import Attributes, attributes
 from faceveil.methods.styleid import swap
@@ -32,15 +33,6 @@ from faceveil.methods.styleid.targets import (
     pool,
 )
 from faceveil.models.attributes import EXPRESSIONS
-
-
-def like(number: int) -> Person:
-    """Somebody of the same kind as a target."""
-    one = pool()
-    return Person(
-        one.looks[number], one.age[number], one.female[number], one.skin[number], one.expression[number],
-        one.shade[number], one.labels[number],
-    )  # fmt: skip
 
 
 def read_code(wplus: np.ndarray) -> Attributes:
