@@ -169,7 +169,7 @@ def test_the_loss_is_the_sum_of_squares_of_what_is_compared(face, recipe: Recipe
         return
     wide = [F.interpolate(torch.from_numpy(x), size=(128, 128), mode="bilinear") for x in (one, other)]
     seen = [torch.from_numpy(x) for x in (one, other)] if view.side >= 128 else wide
-    assert sum(parts[1:6]) == pytest.approx(2 * Lpips()(*seen).item(), rel=1e-3)
+    assert sum(parts[1:6]) == pytest.approx(recipe.look_weight * Lpips()(*seen).item(), rel=1e-3)
     assert len(parts) == (6 if view in QUARTERS else 8)  # a quarter of a face is nobody
     assert all(0 < part < 1 for part in parts[6:])
 
