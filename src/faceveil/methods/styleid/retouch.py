@@ -1,9 +1,10 @@
-"""Retouch: a code that shows the source's expression and age.
+"""Retouch: a code that shows what the source shows, beside who it is.
 
-What pose and harmony change of a face often tips its expression over and makes it younger. So the code that is
-rendered next is looked at once more, small, and a few steps lead back: to the expression, where another shows or not
-clearly the source's, along the gradient of what the network reads, since directions that a regression found for all
-faces seldom lead there; to the age along such a direction.
+What pose and harmony change of a face often tips its expression over, makes it younger, puts glasses on or takes
+them off. So the code that is rendered next is looked at once more, small, and a few steps lead back: to the
+expression, where another shows or not clearly the source's, along the gradient of what the network reads, since
+directions that a regression found for all faces seldom lead there; to age, gender, glasses, beard and the opening of
+mouth and eyes along such directions.
 """
 
 from collections.abc import Callable
@@ -37,8 +38,7 @@ AXES = 200  # of W
 
 
 def retouched(person: Person, wplus: Floats, look: Callable[[Floats], Image]) -> Floats:
-    """A code that a small render (`look`) shows as the person was: in expression, age, what is worn and open eyes, as
-    far as a few steps lead."""
+    """A code that a small render (`look`) shows as the person was, as far as a few steps lead."""
     for _ in range(STEPS):
         crop = look(wplus)
         face = face_in_crop(crop)
