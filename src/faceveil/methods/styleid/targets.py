@@ -74,8 +74,8 @@ class Person:
     @property
     def kind(self) -> NDArray[np.float64]:
         """Probabilities of looks.KIND; who is given another's gender leaves the beard."""
-        glasses, beard = self.labels[WORN_LABELS]
-        return np.array([glasses, beard * (self.female < 0.5), self.female])
+        glasses, beard, female = kind_of(self.labels, self.female)
+        return np.array([glasses, beard * (female < 0.5), female])
 
     def off_kind(self, shown: NDArray[np.floating]) -> NDArray[np.float64]:
         """By how much log odds of looks.KIND are to change until it is CLEAR that they are this person's."""
