@@ -67,9 +67,16 @@ def measure(judge: Recognizer, images, points, pairs, people) -> dict[str, objec
         "false_match_rate": round(float(np.searchsorted(impostors, threshold) / impostors.size), 5),
         "false_non_match_rate": round(float(np.mean(distances[same] >= threshold)), 4),
         "at_rate": {str(rate): round(float(impostors[int(rate * impostors.size)]), 3) for rate in RATES},
+        "strangers": round(mean_square(embeddings, people), 2),
         "impostor_pairs": impostors.size,
         "milliseconds_per_crop": round(milliseconds, 1),
     }
+
+
+def mean_square(embeddings: np.ndarray, people: np.ndarray) -> float:
+    """Of the lengths between vectors of two people: each person's first photo."""
+    first = embeddings[np.unique(people, return_index=True)[1]].astype(np.float64)
+    return float(2 * len(first) / (len(first) - 1) * first.var(axis=0).sum())
 
 
 def five_points(image: np.ndarray) -> np.ndarray:

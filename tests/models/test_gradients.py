@@ -46,6 +46,10 @@ def pooled(side: int, step: int = 2, ahead: int = 0, behind: int = 0) -> Callabl
     )
 
 
+def averaged(x: object) -> object:
+    return op.avg_pool(x, [2, 2], [0, 0], [0, 0], [2, 2], True)
+
+
 CASES: dict[str, tuple[tuple[int, ...], Callable]] = {
     "Add": (MAP, lambda x: op.add(x, numbers(1, 4, 1, 1))),
     "Add broadcast": ((1, 4, 1, 1), lambda x: op.add(x, numbers(*MAP))),
@@ -72,6 +76,8 @@ CASES: dict[str, tuple[tuple[int, ...], Callable]] = {
     "MaxPool of an even side": ((1, 4, 10, 12), pooled(3)),
     "MaxPool with a border": (MAP, pooled(3, ahead=1, behind=1)),
     "MaxPool with a border behind": ((1, 4, 10, 12), pooled(3, behind=1)),
+    "AvgPool": ((1, 4, 10, 12), averaged),
+    "AvgPool of an odd side": (MAP, averaged),
     "ReduceSum": (MAP, lambda x: op.reduce_sum(x, np.array([1, 3]), False)),
     "ReduceMean": (MAP, lambda x: op.reduce_mean(x, np.array([2]), True)),
     "Reshape": (MAP, lambda x: op.reshape(x, np.array([2, -1]), False)),

@@ -94,7 +94,9 @@ class OwnNetwork(Recognizer):
         self.size = fields["size"]
         self.template = fields["template"]
         self.euclidean: bool = fields["distance"] == "euclidean"
-        self.operating = Operating(fields["threshold"], float("nan"), float("nan"), float("nan"), {})
+        self.operating = Operating(
+            fields["threshold"], float("nan"), float("nan"), float("nan"), {}, float("nan")
+        )
         self.mean = np.array(fields.get("mean", [0, 0, 0]), np.float32)
         self.deviation = np.array(fields.get("deviation", [1, 1, 1]), np.float32)
         self.planes = fields.get("layout", "NCHW") == "NCHW"

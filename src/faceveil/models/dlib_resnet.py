@@ -13,9 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faceveil.errors import WeightsError
+from faceveil.models.layers import Node
 from faceveil.models.runtime import openvino
 
 Floats = NDArray[np.float32]
+SIZE = 150
 
 MEAN = np.array([122.782, 117.001, 104.298], np.float32)  # of red, green, blue; dlib's constants
 SCALE = np.float32(256)
@@ -26,9 +28,14 @@ LEVELS = ((32, 3, False), (64, 4, True), (128, 3, True), (256, 3, True), (256, 1
 def dlib_resnet(path: Path) -> Any:
     """The network as an OpenVINO model: N×3×150×150 raw RGB in, N×128 out, not normalised."""
     ov = openvino()
-    ops = ov.opset13
+    image = ov.opset13.parameter([-1, 3, SIZE, SIZE], np.float32, name="image")
+    return ov.Model([embedding(image, path)], [image], "dlib-resnet")
+
+
+def embedding(image: Node, path: Path) -> Node:
+    """N × 128, as a node on raw RGB."""
+    ops = openvino().opset13
     tensors = _Tensors(path)
-    image = ops.parameter([-1, 3, 150, 150], np.float32, name="image")
     x = ops.divide(ops.subtract(image, ops.constant(MEAN[None, :, None, None])), ops.constant(SCALE))
     x = ops.relu(_conv(x, tensors, 3, 32, side=7, stride=2))
     x = ops.max_pool(x, [2, 2], [1, 1], [0, 0], [0, 0], [3, 3]).output(0)
@@ -39,7 +46,7 @@ def dlib_resnet(path: Path) -> Any:
             channels = filters
     mean = ops.reduce_mean(x, np.array([2, 3]), keep_dims=False)
     head = tensors.next(256, 128, 1, 1).reshape(256, 128)
-    return ov.Model([ops.matmul(mean, ops.constant(head), False, False)], [image], "dlib-resnet")
+    return ops.matmul(mean, ops.constant(head), False, False)
 
 
 def _residual(

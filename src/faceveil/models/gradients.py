@@ -234,6 +234,22 @@ def _max_pool(node: Node, g: Node) -> tuple[Pull, ...]:
     return (by_image,)
 
 
+def _avg_pool(node: Node, g: Node) -> tuple[Pull, ...]:
+    """A quarter to each of four pixels; pools of two in steps of two, without a border."""
+    (x,) = _sources(node)
+    of = node.get_attributes()
+    two, none = [2, 2], [0, 0]
+    if [list(of[key]) for key in ("kernel", "strides", "pads_begin", "pads_end")] != [two, two, none, none]:
+        raise UsageError(f"no gradient is known for a mean of {of['kernel']} in steps of {of['strides']}.")
+
+    def by_image() -> Node:
+        spread = op.depth_to_space(op.concat([_times(g, 0.25)] * 4, 1), "blocks_first", 2)
+        left = np.array(_shape(x)) - np.array(_shape(spread))  # what no pool reaches
+        return op.pad(spread, np.zeros(4, np.int64), left, "constant")
+
+    return (by_image,)
+
+
 def _reduce(node: Node, g: Node, factor: float = 1.0) -> tuple[Pull, ...]:
     x, axes = _sources(node)
     kept = [1 if axis in {int(a) % len(_shape(x)) for a in _array(axes).reshape(-1)} else side
@@ -313,6 +329,7 @@ RULES: dict[str, Rule] = {
     "Add": _add, "Subtract": _subtract, "Multiply": _multiply, "Divide": _divide, "Sqrt": _sqrt,
     "Relu": _relu, "PRelu": _prelu, "Clamp": _clamp, "MatMul": _matmul,
     "Convolution": _convolution, "GroupConvolution": _convolution, "MaxPool": _max_pool,
+    "AvgPool": _avg_pool,
     "ReduceSum": _reduce, "ReduceMean": _reduce_mean, "Reshape": _reshape, "Transpose": _transpose,
     "Gather": _gather, "Slice": _slice, "Pad": _pad, "Concat": _concat, "DepthToSpace": _depth_to_space,
 }  # fmt: skip

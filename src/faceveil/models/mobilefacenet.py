@@ -70,13 +70,13 @@ def layers_in_ffhq(image: Node) -> tuple[Node, Node]:
     op = openvino().opset13
     rows, columns = arcface_matrices(image.get_output_shape(0)[-1])
     crop = op.matmul(op.matmul(op.constant(rows), image, False, False), op.constant(columns), False, True)
-    wide, narrow = layers(normalised(crop), _read(stored_weights(CARD)))
+    wide, narrow = last_layers(crop)
     return wide, op.normalize_l2(narrow, np.array([1]), 1e-12, "max")
 
 
-def wide_layer(crop: Node) -> Node:
-    """The layer before the last of a crop in the ArcFace template, 1 × 3 × 112 × 112 in [0, 1]; 1 × 512."""
-    return layers(normalised(crop), _read(stored_weights(CARD)))[0]
+def last_layers(crop: Node) -> tuple[Node, Node]:
+    """The last two layers of a crop in the ArcFace template, 1 × 3 × 112 × 112 in [0, 1]; 1 × 512 and 1 × 128."""
+    return layers(normalised(crop), _read(stored_weights(CARD)))
 
 
 def arcface_matrices(size: int) -> tuple[Floats, Floats]:

@@ -27,11 +27,12 @@ from numpy.typing import NDArray
 
 from faceveil.errors import UsageError
 from faceveil.models import lpips, mobilefacenet, vgg
+from faceveil.models.embedding_graphs import facelib, unit
 from faceveil.models.generator import as_wplus, cores
 from faceveil.models.layers import Node
 from faceveil.models.mobilestylegan import SLOTS, Floats
 from faceveil.models.npz import opened
-from faceveil.models.runtime import Network, Precision, once, openvino, read_model
+from faceveil.models.runtime import Network, Precision, once, openvino
 from faceveil.models.sampling import resampled
 from faceveil.models.slope import Slope
 from faceveil.models.windows import CELLS, WHOLE, Window
@@ -39,7 +40,6 @@ from faceveil.models.wspace import DATA, w_space
 
 Images = NDArray[np.uint8]
 HALF = CELLS // 2
-RECOGNIZER = "mobilenet.facelib"  # A; C is what the encoder reads as well
 
 
 @dataclass(frozen=True)
@@ -293,22 +293,7 @@ def who(image: Node, view: View) -> list[tuple[Node, float]]:
     part = view.window.part(view.size)
     rows, columns = rows[:, part.top : part.bottom], columns[:, part.left : part.right]
     crop = resampled(op.add(_scaled(image, 0.5), op.constant(np.float32(0.5))), rows, columns)
-    return [(_unit(mobilefacenet.wide_layer(crop)), 1.0), (_unit(_facelib(crop)), 0.5)]
-
-
-def _facelib(crop: Node) -> Node:
-    """Recogniser A on a crop in [0, 1]; it takes 0 to 255 with channels last."""
-    op = openvino().opset13
-    model = read_model(RECOGNIZER)
-    image = op.transpose(_scaled(crop, 255.0), np.array([0, 2, 3, 1]))
-    model.get_parameters()[0].output(0).replace(image.output(0))
-    return model.get_results()[0].input_value(0).get_node()
-
-
-def _unit(x: Node) -> Node:
-    op = openvino().opset13
-    squares = op.reduce_sum(op.multiply(x, x), np.array([1]), True)
-    return op.divide(x, op.sqrt(op.add(squares, op.constant(np.float32(1e-12)))))
+    return [(unit(mobilefacenet.last_layers(crop)[0]), 1.0), (unit(facelib(crop)), 0.5)]
 
 
 def _scaled(x: Node, factor: float | NDArray[np.floating]) -> Node:

@@ -48,6 +48,7 @@ class Operating:
     false_non_match_rate: float  # of one person's two photos, at that threshold
     accuracy: float  # of the pairs protocol, threshold chosen on the other folds
     at_rate: Mapping[float, float]  # false-match rate -> threshold
+    strangers: float  # mean squared length between the vectors of two people
 
 
 class Recognizer(ABC):
@@ -57,6 +58,7 @@ class Recognizer(ABC):
     size: int
     template: Template
     operating: Operating
+    of_length_one: bool  # its vectors
 
     @property
     def threshold(self) -> float:
@@ -95,6 +97,7 @@ class _Cosine(Recognizer):
 
     size = 112
     template: Template = "arcface-112"
+    of_length_one = True
 
     def distance(self, a: Embeddings, b: Embeddings) -> NDArray[np.float32]:
         return np.asarray(1 - np.sum(a * b, axis=-1), np.float32)
@@ -116,7 +119,7 @@ class MobileNetFacelib(_Cosine):
     """Recogniser A. The network scales its input itself: raw 0-255 (scaled input drops it to 63 % on LFW)."""
 
     id = "mobilenet.facelib"
-    operating = Operating(0.706, 0.0201, 0.0193, 0.985, {1e-2: 0.671, 1e-3: 0.566, 1e-4: 0.484})
+    operating = Operating(0.706, 0.0201, 0.0193, 0.985, {1e-2: 0.671, 1e-3: 0.566, 1e-4: 0.484}, 1.86)
 
     @cached_property
     def _network(self) -> Network:
@@ -130,7 +133,7 @@ class MobileFaceNetFacesdk(_Cosine):
     """Recogniser C. RGB with ImageNet's mean and deviation, planes first."""
 
     id = "mobilefacenet.facesdk"
-    operating = Operating(0.745, 0.0090, 0.0153, 0.990, {1e-2: 0.749, 1e-3: 0.666, 1e-4: 0.599})
+    operating = Operating(0.745, 0.0090, 0.0153, 0.990, {1e-2: 0.749, 1e-3: 0.666, 1e-4: 0.599}, 1.98)
     mean = np.array([0.485, 0.456, 0.406], np.float32)
     deviation = np.array([0.229, 0.224, 0.225], np.float32)
 
@@ -152,7 +155,8 @@ class DlibResnet(Recognizer):
     id = "dlib-resnet.v1"
     size = 150
     template: Template = "dlib-150"
-    operating = Operating(0.6, 0.0061, 0.0233, 0.987, {1e-2: 0.616, 1e-3: 0.545, 1e-4: 0.482})
+    of_length_one = False
+    operating = Operating(0.6, 0.0061, 0.0233, 0.987, {1e-2: 0.616, 1e-3: 0.545, 1e-4: 0.482}, 0.68)
 
     def distance(self, a: Embeddings, b: Embeddings) -> NDArray[np.float32]:
         return np.asarray(np.linalg.norm(a - b, axis=-1), np.float32)

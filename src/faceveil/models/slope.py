@@ -2,6 +2,7 @@
 
     slope = Slope(64, loss, axes)      # `loss` makes one number of the picture's node and of inputs of its own
     slope(wplus, given)                # 23 × axes: its gradient at this code
+    slope.with_loss(wplus, given)      # the loss, and that
 
 The network takes styles, not codes: from axes to styles is a smaller product, outside of it.
 """
@@ -46,7 +47,13 @@ class Slope:
         self.along = [style.weight @ axes[style.slot].T for style in self.styles]
 
     def __call__(self, wplus: Floats, given: Sequence[Floats], moved: Floats | None = None) -> Floats:
-        """At a code (23 × 512), or where it was moved so far along the axes (23 × A).
+        """At a code (23 × 512), or where it was moved so far along the axes (23 × A)."""
+        return self.with_loss(wplus, given, moved)[1]
+
+    def with_loss(
+        self, wplus: Floats, given: Sequence[Floats], moved: Floats | None = None
+    ) -> tuple[float, Floats]:
+        """The loss there and its gradient.
 
         Sums are einsum's: a matrix library's last bits depend on how many threads it has.
         """
@@ -56,8 +63,8 @@ class Slope:
         if moved is not None:
             for factor, style, along in zip(factors, self.styles, self.along, strict=True):
                 factor += np.einsum("ca,a->c", along, moved[style.slot])
-        _, *found = self.network([*(factor[None, :, None, None] for factor in factors), *given])
+        loss, *found = self.network([*(factor[None, :, None, None] for factor in factors), *given])
         gradient = np.zeros((SLOTS, self.along[0].shape[1]), np.float32)
         for style, along, by_factor in zip(self.styles, self.along, found, strict=True):
             gradient[style.slot] += np.einsum("c,ca->a", by_factor.reshape(-1), along)
-        return gradient
+        return float(loss.reshape(())), gradient

@@ -18,7 +18,7 @@ from faceveil.models.recognizers import TEMPLATES, recognizer
 PRESENCE = 0.7  # the mesh network's, below which no face is left
 TURN = 15.0  # degrees that the head may turn
 OPENING = 0.15  # outer eye distances that the mouth may open or close
-YEARS = 14.0  # by which the face may look older or younger
+YEARS = 12.0  # by which the face may look older or younger
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from faceveil.faces.face import Image
 from faceveil.methods.styleid.score import gaps, ia_scores, read
-from faceveil.methods.styleid.swap import PREVIEW, Source, generator, rendered
+from faceveil.methods.styleid.swap import PREVIEW, Source, generator
 from faceveil.methods.styleid.tables import read_rows
 from faceveil.methods.styleid.targets import pool
 from faceveil.models.encoder import Encoder
@@ -49,12 +49,12 @@ def encoded(source: Source) -> Floats:
     return np.asarray(Encoder().encode(crop[None])[0])
 
 
-def swapped_render(source: Source, target: int, parts: Sequence[Part]) -> Image:
-    """The source's encoded face with a target's code in these parts."""
+def swapped(source: Source, target: int, parts: Sequence[Part]) -> Floats:
+    """The source's code with a target's in these parts."""
     wplus = encoded(source)
     for slots, channels in parts:
         wplus[slots, channels] = pool().codes[target][slots, channels]
-    return rendered(source, wplus)
+    return wplus
 
 
 def search(pairs: int, seed: int, recognizers: Sequence[str], widths: Sequence[int] = WIDTHS) -> list[Window]:

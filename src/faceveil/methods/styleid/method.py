@@ -30,7 +30,7 @@ from faceveil.methods.styleid.check import Verdict, check
 from faceveil.methods.styleid.choice import CHOICES, TRIED, shortlists
 from faceveil.methods.styleid.deal import dealt
 from faceveil.methods.styleid.guests import met, received, seen, targets_for
-from faceveil.methods.styleid.layers import LAYERS, WHOLE, swapped_render
+from faceveil.methods.styleid.layers import LAYERS, WHOLE, encoded, swapped
 from faceveil.methods.styleid.mask import REGIONS, from_on, part_of
 from faceveil.methods.styleid.swap import (
     CARDS,
@@ -38,12 +38,15 @@ from faceveil.methods.styleid.swap import (
     Source,
     choose,
     fitted,
+    led_away,
     look_at,
     moved_render,
     promising,
+    rendered,
     sketch,
 )
-from faceveil.methods.styleid.swapper import mixed_render
+from faceveil.methods.styleid.swapper import mixed
+from faceveil.methods.styleid.targets import pool
 from faceveil.models.mobilestylegan import STYLE_DIM
 from faceveil.models.mobilestylegan import Floats as Vector
 from faceveil.models.recognizers import RECOGNIZERS
@@ -225,7 +228,10 @@ class StyleId:
 
 @dataclass(frozen=True)
 class OfCode(StyleId):
-    """Mixes a target's code into the source's own, as the encoder reads it."""
+    """Mixes a target's code into the source's own, as the encoder reads it.
+
+    Where that alone does not hide the source, it is led on until it does.
+    """
 
     tries: int = 6  # what stays of the source is its own code: another kind of target helps little
 
@@ -236,6 +242,15 @@ class OfCode(StyleId):
     def may_mend(self, source: Source, target: int, number: int, lacking: Verdict) -> bool:
         """Nobody knows: there are no sketches."""
         return True
+
+    def code(self, source: Source, target: int) -> Vector:
+        """The source's code with this target's mixed in."""
+        raise NotImplementedError
+
+    def faces(self, source: Source, target: int, number: int) -> Iterator[Fitted]:
+        """One new face per target."""
+        wplus = self.code(source, target)
+        yield fitted(source, rendered(source, led_away(source, target, wplus) if number >= TRIED else wplus))
 
 
 @dataclass(frozen=True)
@@ -251,9 +266,9 @@ class StyleIdLayers(OfCode):
         super().__post_init__()
         window(self.layers)
 
-    def faces(self, source: Source, target: int, number: int) -> Iterator[Fitted]:
-        """One new face per target."""
-        yield fitted(source, swapped_render(source, target, [(window(self.layers), WHOLE)]))
+    def code(self, source: Source, target: int) -> Vector:
+        """With its identity slots."""
+        return swapped(source, target, [(window(self.layers), WHOLE)])
 
 
 @dataclass(frozen=True)
@@ -271,9 +286,9 @@ class StyleIdChannels(OfCode):
             most = len(SLOTS) * STYLE_DIM
             raise UsageError(f"{self.id}: channels are {BLOCK} to {most}; {self.channels} is not.")
 
-    def faces(self, source: Source, target: int, number: int) -> Iterator[Fitted]:
-        """One new face per target."""
-        yield fitted(source, swapped_render(source, target, best(read_table(), self.channels)))
+    def code(self, source: Source, target: int) -> Vector:
+        """With its best-scoring channels."""
+        return swapped(source, target, best(read_table(), self.channels))
 
 
 @dataclass(frozen=True)
@@ -284,9 +299,9 @@ class StyleIdSwapper(OfCode):
     id: str = "styleid-swapper"
     summary: str = "the face's code mixed with another's, channel by channel, by a trained network"
 
-    def faces(self, source: Source, target: int, number: int) -> Iterator[Fitted]:
-        """One new face per target."""
-        yield fitted(source, mixed_render(source, target))
+    def code(self, source: Source, target: int) -> Vector:
+        """As much of it as the network says."""
+        return mixed(encoded(source), pool().codes[target])
 
 
 @dataclass(frozen=True)

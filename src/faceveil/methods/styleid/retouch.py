@@ -45,7 +45,7 @@ def retouched(person: Person, wplus: Floats, look: Callable[[Floats], Image]) ->
         shown, posed = labels(crop), posture(face)
         seen = by_two(attributes(crop, face), shown)
         shows, change = _clearly(seen.expression, person.expression), np.zeros(len(TRAITS))
-        change[AGE] = _beyond(person.age - seen.age, YEARS)
+        change[AGE] = _beyond(person.age_to_show - seen.age, YEARS)
         change[MOUTH] = _beyond(person.looks[MOUTH] - posed[MOUTH], OPENING)
         change[EYES] = HARD * max(0.0, OPEN * person.looks[EYES] - posed[EYES])
         change[OF_KIND] = person.off_kind(odds(kind_of(shown, seen.female)))

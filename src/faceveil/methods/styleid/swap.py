@@ -49,16 +49,18 @@ from faceveil.methods.styleid.looks import (
     traits,
 )
 from faceveil.methods.styleid.retouch import SKETCH, retouched
+from faceveil.methods.styleid.stranger import IDENTITY, estranged
 from faceveil.methods.styleid.targets import WORN_LABELS, Person, by_two, kind_of, labels, pool
 from faceveil.models.attributes import EXPRESSIONS
 from faceveil.models.generator import Generator
 from faceveil.models.mobilefacenet import CARD as ATTRNET_READS
-from faceveil.models.mobilestylegan import SIZES
+from faceveil.models.mobilestylegan import SIZES, SLOTS
 from faceveil.models.mobilestylegan import Floats as Vector
 from faceveil.models.runtime import allowed_threads, once
 from faceveil.models.segmenter import person_mask
 
 PREVIEW = 128  # px of a small render
+TYPICAL = 0.92  # of what a target differs from the mean face: less looks more natural, and more alike
 CORRECTION = 0.8  # of what the sketch is off; directions are not quite independent
 AWAY = (
     1.0,
@@ -66,7 +68,6 @@ AWAY = (
     2.5,
     3.5,
 )  # deviations of people from the source, for each of choice.CHOICES; far squeezes eyes
-IDENTITY = slice(4, 13)  # slots
 # How much of each trait's difference is moved. Mouth width and eye opening are as much shape as expression, and
 # taken over whole they bring a person's AUC up by 0.07 to 0.1.
 SHARE = np.array([1.0, 1.0, 1.0, 0.3, 0.7, 0.3, 1.0, 1.0, 1.0] + [1.0] * len(KIND + MOODS))
@@ -243,9 +244,9 @@ def _enlarged(image: Image, side: int) -> Image:
 
 def somebody_else(source: Source, target: int, turn: int) -> Vector:
     """The target, a step away from the source, and one towards people: generated faces resemble each other."""
-    steps = np.zeros(pool().codes.axes.shape[:2], np.float32)
-    steps[IDENTITY] = AWAY[turn] * control().away_from(source.embeddings) + step_to_people()
-    return pool().codes.stepped(target, steps)
+    steps = (TYPICAL - 1) * np.repeat(pool().codes.coordinates[target][None], SLOTS, axis=0)
+    steps[IDENTITY] += AWAY[turn] * control().away_from(source.embeddings) + step_to_people()
+    return pool().codes.stepped(target, steps.astype(np.float32))
 
 
 def moved_render(source: Source, target: int, turn: int = 0) -> Image:
@@ -257,7 +258,13 @@ def moved_render(source: Source, target: int, turn: int = 0) -> Image:
     off = _change(source.person, first.traits)
     wplus = control().moved(first.wplus, CORRECTION * off, SECOND)
     wplus = harmonised(source.crop, source.mesh, source.light, first.crop, first.mesh, wplus)
+    wplus = led_away(source, target, wplus)
     return rendered(source, wplus if turn else retouched(source.person, wplus, _small))
+
+
+def led_away(source: Source, target: int, wplus: Vector) -> Vector:
+    """The code of a target's face, made a stranger to the source."""
+    return estranged(source.crop, source.mesh, source.embeddings, target, wplus)
 
 
 def rendered(source: Source, wplus: Vector) -> Image:
@@ -286,7 +293,7 @@ def _unlike(source: Source, made: Sketch) -> float:
     """Another pose, age, expression or gender, pale eyes, or in a hard light."""
     person, seen = source.person, made.seen
     turned = np.abs(posture(made.face) - person.looks[:GAZE_X])[[YAW, PITCH]]
-    cost = float(turned.sum()) / DEGREES_UNIT + abs(seen.age - person.age) / YEARS_UNIT
+    cost = float(turned.sum()) / DEGREES_UNIT + abs(seen.age - person.age_to_show) / YEARS_UNIT
     cost += OTHER_EXPRESSION * (1 - float(seen.expression[person.expression.argmax()]))
     cost += OTHER_GENDER * (not same_gender(seen, person))
     light = light_on(made.crop, made.mesh)

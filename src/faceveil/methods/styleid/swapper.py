@@ -10,10 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from faceveil.faces.face import Image
-from faceveil.methods.styleid.layers import encoded
-from faceveil.methods.styleid.swap import Source, rendered
-from faceveil.methods.styleid.targets import pool
 from faceveil.models.layers import Node, Weights, linear, read_weights
 from faceveil.models.mobilestylegan import LEAK, SLOTS, STYLE_DIM, Floats
 from faceveil.models.runtime import Network, once, openvino
@@ -32,12 +28,6 @@ def mixed(source: Floats, target: Floats, weights: Path = DATA) -> Floats:
     """The source's code with as much of the target's as the network says."""
     keep = alpha(source, target, weights)
     return np.asarray(keep * source + (1 - keep) * target, np.float32)
-
-
-def mixed_render(source: Source, target: int) -> Image:
-    """The source's encoded face, mixed with one of the pool."""
-    code = mixed(encoded(source), pool().codes[target])
-    return rendered(source, code)
 
 
 @once

@@ -44,6 +44,7 @@ PATCHES_UNIT = 0.012  # a target in hard light cannot quite be given another
 FAR = 3.0  # units of age from which unlikeness grows linearly
 EXPRESSION_UNIT, ORIGIN_UNIT = 0.13, 0.12  # of a probability
 WORN_UNIT = dict(zip(WORN, (0.15, 0.25), strict=True))  # of a probability
+SOFTENED, GROWN = 0.08, 25.0  # years that a softer face looks younger, for each beyond these
 CLEAR = np.log(9.0)  # of the odds: nine of ten
 FEMALE = LABELS.index("female")
 WORN_LABELS = [LABELS.index(name) for name in WORN]
@@ -83,9 +84,14 @@ class Person:
         return np.asarray(side * np.maximum(0.0, CLEAR - side * shown))
 
     @property
+    def age_to_show(self) -> float:
+        """In a small render: what is laid into a photo is softer, and looks younger."""
+        return self.age + SOFTENED * max(0.0, self.age - GROWN)
+
+    @property
     def traits(self) -> NDArray[np.float64]:
         """In the order of looks.TRAITS."""
-        return traits(self.looks, self.age, self.kind, self.expression)
+        return traits(self.looks, self.age_to_show, self.kind, self.expression)
 
 
 @dataclass(frozen=True, eq=False)
