@@ -67,8 +67,16 @@ def test_a_face_of_another_age_is_led_to_the_sources():
     for row in (7, 70, 700, 7000, 1234, 2345):
         before = read_code(targets.codes[row])
         person = replace(like(row), expression=before.expression, age=before.age + 8)
-        off.append(abs(read_code(retouched(person, targets.codes[row], swap._small)).age - person.age))
+        led = read_code(retouched(person, targets.codes[row], swap._small))
+        off.append(abs(led.age - person.age_to_show))
     assert np.mean(off) < 5
+
+
+@pytest.mark.parametrize(("age", "older"), [(8, 0.0), (25, 0.0), (45, 1.6), (65, 3.2)])
+def test_a_render_is_asked_to_look_older_than_the_softer_result(age, older):
+    person = replace(like(7), age=float(age))
+    assert person.age_to_show == pytest.approx(age + older)
+    assert person.traits[TRAITS.index("age")] == person.age_to_show
 
 
 def test_a_face_that_shows_all_is_left_as_it_is():

@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from faceveil.errors import UsageError
 from faceveil.models import lpips as lpips_module
-from faceveil.models import mobilefacenet, projector
+from faceveil.models import embedding_graphs, mobilefacenet, projector
 from faceveil.models.generator import Generator, as_wplus
 from faceveil.models.lpips import lpips
 from faceveil.models.projector import (
@@ -73,7 +73,7 @@ def test_what_the_projector_reads_is_among_the_space_s_weights(monkeypatch) -> N
         name = "weights" if module is lpips_module else "stored_weights"
         fetch = getattr(module, name)
         monkeypatch.setattr(module, name, lambda card, fetch=fetch: read.append(card) or fetch(card))
-    monkeypatch.setattr(projector, "read_model", lambda card: read.append(card) or read_model(card))
+    monkeypatch.setattr(embedding_graphs, "read_model", lambda card: read.append(card) or read_model(card))
     monkeypatch.setattr(lpips_module, "_weights", lpips_module._weights.__wrapped__)  # not what is kept
     look_network.__wrapped__(FACE, REFINE)
     assert {*read} == {"mobilenet.facelib", "lpips.alexnet", "mobilefacenet.facesdk"}
