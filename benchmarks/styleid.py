@@ -45,7 +45,8 @@ BLACK = 0.25  # share of black pixels in the face's middle from which it counts 
 STAGES = {
     "measure": "look_at",
     "sketch": "part_of_cost",
-    "render": "moved_render",
+    "code": "moved_code",
+    "render": "rendered",
     "fit": "fitted",
     "check": "check",
 }

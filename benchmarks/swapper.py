@@ -25,7 +25,7 @@ from faceveil.methods.styleid.channels import best, read_table
 from faceveil.methods.styleid.check import embeddings
 from faceveil.methods.styleid.looks import face_in_crop
 from faceveil.methods.styleid.method import FEATHER, STYLEID
-from faceveil.methods.styleid.swap import PREVIEW, choose, generator, look_at
+from faceveil.methods.styleid.swap import PREVIEW, choose, fitted, generator, look_at, rendered
 from faceveil.methods.styleid.swapper import mixed
 from faceveil.methods.styleid.targets import pool
 from faceveil.models.mobilestylegan import Floats
@@ -121,7 +121,7 @@ def on_photos(root: Path, count: int, sheet: Path | None) -> None:
         target = choose(source, np.random.default_rng([SEED, number]), 1)[0]
         before, shown = read(source.image, source.face), [source.crop]
         for name in names:
-            new = next(STYLEID[name].faces(source, target, 0))
+            new = fitted(source, rendered(source, STYLEID[name].code(source, target, 0)))
             after = paste(source.image, new.crop, source.alignment, new.mask, feather=FEATHER)
             rows[name].append(compared(before, read(after, source.face)))
             shown.append(source.alignment.crop(after))

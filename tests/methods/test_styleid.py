@@ -12,7 +12,7 @@ from tests.methods.people import like
 
 from faceveil.errors import ProtectionError, UsageError
 from faceveil.faces import Face, find_faces, pose, with_mesh
-from faceveil.faces.attributes import Attributes
+from faceveil.faces.attributes import Attributes, attributes
 from faceveil.faces.gaze import gaze
 from faceveil.faces.regions import LEFT_EYE, LIPS, OVAL, RIGHT_EYE
 from faceveil.methods import method
@@ -378,7 +378,8 @@ def protected_with(verdicts, shades, monkeypatch, portrait):
     source = look_at(small, face, ())
     mask = np.full(source.crop.shape[:2], 255, np.uint8)
     tries = (Fitted(np.full_like(source.crop, shade), mask, source.mesh) for shade in shades)
-    monkeypatch.setattr(flow, "moved_render", lambda *_: source.crop)
+    monkeypatch.setattr(flow, "moved_code", lambda *_: pool().codes[0])
+    monkeypatch.setattr(flow, "rendered", lambda *_: source.crop)
     monkeypatch.setattr(flow, "fitted", lambda *_: next(tries))
     monkeypatch.setattr(flow, "promising", lambda source, few, turn: iter(few))
     monkeypatch.setattr(flow, "sketch", lambda *_: SimpleNamespace(seen=None))
@@ -396,7 +397,7 @@ def test_a_face_that_fails_six_times_is_tried_again(monkeypatch, portrait):
 
 
 def passing(**more) -> SimpleNamespace:
-    return SimpleNamespace(holds=lambda _: True, embeddings={}, **more)
+    return SimpleNamespace(**{"holds": lambda _: True, "embeddings": {}, "years": 0.0} | more)
 
 
 @pytest.mark.parametrize(("misfits", "kept"), [((2.0, 1.0), 200), ((1.0, 2.0), 60)])
@@ -412,6 +413,26 @@ def test_a_second_try_is_made_only_where_a_sketch_shows_what_is_missing(monkeypa
     verdicts = iter([lacks, passing(suits=True)])
     protected_with(verdicts, (60, 200), monkeypatch, portrait)
     assert next(verdicts, None) is not None  # it was not asked
+
+
+@pytest.mark.parametrize(("misfit", "kept"), [(0.5, 200), (2.0, 60)])
+def test_a_face_that_looks_too_old_is_made_younger_if_that_fits_better(misfit, kept, monkeypatch, portrait):
+    asked = []
+    monkeypatch.setattr(flow, "older", lambda wplus, years: asked.append(years) or wplus)
+    verdicts = iter([passing(suits=True, misfit=1.0, years=9.0), passing(suits=True, misfit=misfit)])
+    face, after = protected_with(verdicts, (60, 200), monkeypatch, portrait)
+    assert asked == [-9.0]
+    assert np.abs(after[tuple(face.centre.astype(int)[::-1])].astype(int) - kept).max() <= 1
+
+
+def test_older_codes_look_older():
+    ages = []
+    for row in (7, 70, 700):
+        codes = [swap.older(pool().codes[row], years) for years in (-8.0, 0.0, 8.0)]
+        crops = [swap._small(code) for code in codes]
+        ages.append([attributes(crop, face_in_crop(crop)).age for crop in crops])
+    younger, own, older = np.mean(ages, axis=0)
+    assert younger < own - 3 and older > own + 3
 
 
 def test_a_sketch_mends_what_a_face_lacked_and_need_not_do_more():

@@ -66,7 +66,7 @@ def test_a_face_of_another_age_is_led_to_the_sources():
     targets, off = pool(), []
     for row in (7, 70, 700, 7000, 1234, 2345):
         before = read_code(targets.codes[row])
-        person = replace(like(row), expression=before.expression, age=before.age + 8)
+        person = replace(like(row), expression=before.expression, age=before.age + 6)
         led = read_code(retouched(person, targets.codes[row], swap._small))
         off.append(abs(led.age - person.age_to_show))
     assert np.mean(off) < 5

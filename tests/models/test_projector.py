@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from torch.nn import functional as F
 
 from faceveil.errors import UsageError
-from faceveil.models import lpips as lpips_module
 from faceveil.models import embedding_graphs, mobilefacenet, projector
+from faceveil.models import lpips as lpips_module
 from faceveil.models.generator import Generator, as_wplus
 from faceveil.models.lpips import lpips
 from faceveil.models.projector import (

@@ -34,13 +34,13 @@ from faceveil.methods.styleid.layers import LAYERS, WHOLE, encoded, swapped
 from faceveil.methods.styleid.mask import REGIONS, from_on, part_of
 from faceveil.methods.styleid.swap import (
     CARDS,
-    Fitted,
     Source,
     choose,
     fitted,
     led_away,
     look_at,
-    moved_render,
+    moved_code,
+    older,
     promising,
     rendered,
     sketch,
@@ -60,6 +60,7 @@ IN_COMPANY = {  # what a run over a set adds, at the highest level and below
     True: "In a run, none is nearer to anybody else, old face or new, than chance, and shows age, gender and "
     "beard of one of at least three people.",
 }
+OFF = 6.0  # years, from which a face is tried again older or younger
 FEATHER = 0.012  # of the crop's side
 
 
@@ -68,6 +69,7 @@ class Tried(NamedTuple):
 
     pasted: tuple[Image, Region]  # the part of the photo around it, and where it changed
     verdict: Verdict
+    wplus: Vector
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,11 @@ class StyleId:
     def needed(self) -> float:
         """The distance to the source that a new face needs, in thresholds."""
         return PRIVACY[self.privacy][0]
+
+    @property
+    def smallest(self) -> str:
+        """The first of mask.REGIONS that is tried."""
+        return PRIVACY[self.privacy][1]
 
     @property
     def needs_company(self) -> bool:
@@ -187,7 +194,8 @@ class StyleId:
             found = self._tried(source, target, number)
             if found is not None:
                 others = islice(left, TRIED - 1 - number % TRIED)
-                return (found if found.verdict.suits else self._mended(source, found, others)).pasted
+                found = found if found.verdict.suits else self._mended(source, found, others)
+                return self._of_age(source, found).pasted
         return None
 
     def _mended(self, source: Source, found: "Tried", others: Iterator[tuple[int, int]]) -> "Tried":
@@ -198,20 +206,34 @@ class StyleId:
                 return other if other and other.verdict.misfit < found.verdict.misfit else found
         return found
 
+    def _of_age(self, source: Source, found: "Tried") -> "Tried":
+        """The same face older or younger, where it is plainly off in the photo and fits better then."""
+        years = found.verdict.years
+        if abs(years) <= OFF:
+            return found
+        other = self._shown(source, older(found.wplus, -years))
+        return other if other and other.verdict.misfit < found.verdict.misfit else found
+
     def may_mend(self, source: Source, target: int, number: int, lacking: Verdict) -> bool:
         """Whether a target's sketch shows what another's face lacked."""
         return lacking.mended_by(sketch(source, target, _turn(number)).seen, source.person)
 
     def _tried(self, source: Source, target: int, number: int) -> "Tried | None":
         """A target's new face in the photo, if it holds the check and keeps apart from others."""
-        for new in self.faces(source, target, number):
-            where = placed(source.image, source.alignment, new.mask)
+        return self._shown(source, self.code(source, target, number))
+
+    def _shown(self, source: Source, wplus: Vector) -> "Tried | None":
+        """A code's face, in the smallest region that does."""
+        new = fitted(source, rendered(source, wplus))
+        for region in from_on(self.smallest):
+            cut: Mask = part_of(new.mask, region, source.mesh, new.mesh)
+            where = placed(source.image, source.alignment, cut)
             if where is None:
                 return None
-            swapped = paste(source.image, new.crop, source.alignment, new.mask, feather=FEATHER)
-            verdict = check(swapped, source.face, source.embeddings, source.person)
+            photo = paste(source.image, new.crop, source.alignment, cut, feather=FEATHER)
+            verdict = check(photo, source.face, source.embeddings, source.person)
             if verdict.holds(self.needed) and (self.company or Company()).apart(verdict.embeddings):
-                return Tried((swapped, where), verdict)
+                return Tried((photo, where), verdict, wplus)
         return None
 
     def candidates(self, source: Source, rng: np.random.Generator) -> Iterator[int]:
@@ -220,10 +242,9 @@ class StyleId:
         best_first = (islice(promising(source, few, turn), TRIED) for turn, few in every)
         return islice(chain.from_iterable(best_first), self.tries)
 
-    def faces(self, source: Source, target: int, number: int) -> Iterator[Fitted]:
-        """New faces from one target, to be checked in this order; `number` counts the tries before."""
-        new = fitted(source, moved_render(source, target, _turn(number)))
-        yield from _widening(source, new, PRIVACY[self.privacy][1])
+    def code(self, source: Source, target: int, number: int) -> Vector:
+        """That of one target's new face; `number` counts the tries before."""
+        return moved_code(source, target, _turn(number))
 
 
 @dataclass(frozen=True)
@@ -243,14 +264,14 @@ class OfCode(StyleId):
         """Nobody knows: there are no sketches."""
         return True
 
-    def code(self, source: Source, target: int) -> Vector:
+    def code(self, source: Source, target: int, number: int) -> Vector:
+        """The mix, or where others before did not hide the source, led away from it."""
+        wplus = self.mixed(source, target)
+        return led_away(source, target, wplus) if number >= TRIED else wplus
+
+    def mixed(self, source: Source, target: int) -> Vector:
         """The source's code with this target's mixed in."""
         raise NotImplementedError
-
-    def faces(self, source: Source, target: int, number: int) -> Iterator[Fitted]:
-        """One new face per target."""
-        wplus = self.code(source, target)
-        yield fitted(source, rendered(source, led_away(source, target, wplus) if number >= TRIED else wplus))
 
 
 @dataclass(frozen=True)
@@ -266,7 +287,7 @@ class StyleIdLayers(OfCode):
         super().__post_init__()
         window(self.layers)
 
-    def code(self, source: Source, target: int) -> Vector:
+    def mixed(self, source: Source, target: int) -> Vector:
         """With its identity slots."""
         return swapped(source, target, [(window(self.layers), WHOLE)])
 
@@ -286,7 +307,7 @@ class StyleIdChannels(OfCode):
             most = len(SLOTS) * STYLE_DIM
             raise UsageError(f"{self.id}: channels are {BLOCK} to {most}; {self.channels} is not.")
 
-    def code(self, source: Source, target: int) -> Vector:
+    def mixed(self, source: Source, target: int) -> Vector:
         """With its best-scoring channels."""
         return swapped(source, target, best(read_table(), self.channels))
 
@@ -299,7 +320,7 @@ class StyleIdSwapper(OfCode):
     id: str = "styleid-swapper"
     summary: str = "the face's code mixed with another's, channel by channel, by a trained network"
 
-    def code(self, source: Source, target: int) -> Vector:
+    def mixed(self, source: Source, target: int) -> Vector:
         """As much of it as the network says."""
         return mixed(encoded(source), pool().codes[target])
 
@@ -323,10 +344,10 @@ class StyleIdMask(StyleId):
         """Just beyond the thresholds."""
         return PRIVACY["low"][0]
 
-    def faces(self, source: Source, target: int, number: int) -> Iterator[Fitted]:
-        """One target in ever larger regions."""
-        new = fitted(source, moved_render(source, target, _turn(number)))
-        yield from _widening(source, new, self.region)
+    @property
+    def smallest(self) -> str:
+        """As was asked for."""
+        return self.region
 
 
 def _turn(number: int) -> int:
@@ -340,13 +361,6 @@ def window(layers: str) -> slice:
     if not (first.isdigit() and last.isdigit() and 0 <= int(first) <= int(last) <= 22):
         raise UsageError(f"layers are two slots from 0 to 22 as in {LAYERS!r}; {layers!r} is not.")
     return slice(int(first), int(last) + 1)
-
-
-def _widening(source: Source, new: Fitted, region: str) -> Iterator[Fitted]:
-    """The new face in this region of the old one, and in each larger one."""
-    for name in from_on(region):
-        cut: Mask = part_of(new.mask, name, source.mesh, new.mesh)
-        yield replace(new, mask=cut)
 
 
 def _into(image: Image, source: Source, swapped: Image, where: Region) -> tuple[Image, Region]:

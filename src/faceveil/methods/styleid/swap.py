@@ -34,6 +34,7 @@ from faceveil.methods.styleid.light import (
     with_lips_of,
 )
 from faceveil.methods.styleid.looks import (
+    AGE,
     FELT,
     GAZE_X,
     GAZE_Y,
@@ -41,6 +42,7 @@ from faceveil.methods.styleid.looks import (
     MOODS,
     OF_KIND,
     PITCH,
+    TRAITS,
     YAW,
     face_in_crop,
     looks,
@@ -249,7 +251,7 @@ def somebody_else(source: Source, target: int, turn: int) -> Vector:
     return pool().codes.stepped(target, steps.astype(np.float32))
 
 
-def moved_render(source: Source, target: int, turn: int = 0) -> Image:
+def moved_code(source: Source, target: int, turn: int = 0) -> Vector:
     """The target in the source's pose, expression, age and surroundings: the sketch corrected by what it was off.
 
     Those of wider choices are for faces that are hard to hide, and are not retouched: it leads a little towards them.
@@ -259,7 +261,14 @@ def moved_render(source: Source, target: int, turn: int = 0) -> Image:
     wplus = control().moved(first.wplus, CORRECTION * off, SECOND)
     wplus = harmonised(source.crop, source.mesh, source.light, first.crop, first.mesh, wplus)
     wplus = led_away(source, target, wplus)
-    return rendered(source, wplus if turn else retouched(source.person, wplus, _small))
+    return wplus if turn else retouched(source.person, wplus, _small)
+
+
+def older(wplus: Vector, years: float) -> Vector:
+    """A code of the same face so many years older, or as far as a step leads."""
+    change = np.zeros(len(TRAITS))
+    change[AGE] = years
+    return control().moved(wplus, change, FIRST)
 
 
 def led_away(source: Source, target: int, wplus: Vector) -> Vector:
