@@ -3,8 +3,8 @@
 What pose and harmony change of a face often tips its expression over, makes it younger, puts glasses on or takes
 them off. So the code that is rendered next is looked at once more, small, and a few steps lead back: to the
 expression, where another shows or not clearly the source's, along the gradient of what the network reads, since
-directions that a regression found for all faces seldom lead there; to age, gender, glasses, beard and the opening of
-mouth and eyes along such directions.
+directions that a regression found for all faces seldom lead there; to pose, age, gender, glasses, beard and the
+opening of mouth and eyes along such directions.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,18 @@ from faceveil.faces.attributes import attributes, expression_squares
 from faceveil.faces.face import Image
 from faceveil.methods.styleid.control import control
 from faceveil.methods.styleid.harmony import FEATURES
-from faceveil.methods.styleid.looks import AGE, EYES, MOUTH, OF_KIND, TRAITS, face_in_crop, odds, posture
+from faceveil.methods.styleid.looks import (
+    AGE,
+    EYES,
+    MOUTH,
+    OF_KIND,
+    PITCH,
+    TRAITS,
+    YAW,
+    face_in_crop,
+    odds,
+    posture,
+)
 from faceveil.methods.styleid.targets import Person, by_two, kind_of, labels
 from faceveil.models.attributes import EXPRESSIONS, expression_logits
 from faceveil.models.layers import Node
@@ -30,6 +41,7 @@ STEPS = 2
 LENGTH = 2.0  # of a step towards an expression, in deviations of W over all slots that move
 CLEARLY = 1.5  # how much surer than of any other the network is of an expression that shows
 YEARS = 4.0  # by which an age may be off
+DEGREES = 3.0  # by which a head may be turned
 OPENING = 0.05  # of the mouth, in distances between the outer corners of the eyes
 OPEN = 0.8  # of the source's opening, below which eyes are opened
 HARD = 3.0  # eyes open by a third of what their direction promises, and look natural all the way
@@ -46,6 +58,8 @@ def retouched(person: Person, wplus: Floats, look: Callable[[Floats], Image]) ->
         seen = by_two(attributes(crop, face), shown)
         shows, change = _clearly(seen.expression, person.expression), np.zeros(len(TRAITS))
         change[AGE] = _beyond(person.age_to_show - seen.age, YEARS)
+        for turn in (YAW, PITCH):
+            change[turn] = _beyond(person.looks[turn] - posed[turn], DEGREES)
         change[MOUTH] = _beyond(person.looks[MOUTH] - posed[MOUTH], OPENING)
         change[EYES] = HARD * max(0.0, OPEN * person.looks[EYES] - posed[EYES])
         change[OF_KIND] = person.off_kind(odds(kind_of(shown, seen.female)))
