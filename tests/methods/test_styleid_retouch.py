@@ -14,7 +14,9 @@ from faceveil.methods.styleid.looks import (
     KIND,
     MOUTH,
     OF_KIND,
+    PITCH,
     TRAITS,
+    YAW,
     face_in_crop,
     looks,
     odds,
@@ -70,6 +72,18 @@ def test_a_face_of_another_age_is_led_to_the_sources():
         led = read_code(retouched(person, targets.codes[row], swap._small))
         off.append(abs(led.age - person.age_to_show))
     assert np.mean(off) < 5
+
+
+@pytest.mark.parametrize("turn", [YAW, PITCH])
+def test_a_head_that_is_turned_is_led_back(turn):
+    off = []
+    for row in (7, 70, 700, 7000):
+        person = shown_by(row)
+        looked = person.looks.copy()
+        looked[turn] += 8.0
+        code = retouched(replace(person, looks=looked), pool().codes[row], swap._small)
+        off.append(abs(posture(face_in_crop(swap._small(code)))[turn] - looked[turn]))
+    assert np.mean(off) < 4
 
 
 @pytest.mark.parametrize(("age", "older"), [(8, 0.0), (25, 0.0), (45, 1.6), (65, 3.2)])
