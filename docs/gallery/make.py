@@ -68,7 +68,7 @@ def wall() -> Images:
     """The photo of seventeen faces and what the default makes of it, side by side."""
     with tempfile.TemporaryDirectory() as folder:
         after = Path(folder) / WALL.name
-        anonymize(WALL, after, settings=Settings(seed=5))
+        anonymize(WALL, after, settings=Settings(seed=2))
         both = [read_photo(path).pixels for path in (WALL, after)]
     halves = [cv2.resize(image, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA) for image in both]
     return np.ascontiguousarray(np.concatenate(halves, axis=1)[:500])
