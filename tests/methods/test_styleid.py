@@ -427,12 +427,12 @@ def test_a_face_that_looks_too_old_is_made_younger_if_that_fits_better(misfit, k
 
 def test_older_codes_look_older():
     ages = []
-    for row in (7, 70, 700):
+    for row in (7, 70, 700, 7000, 1234, 2345):
         codes = [swap.older(pool().codes[row], years) for years in (-8.0, 0.0, 8.0)]
         crops = [swap._small(code) for code in codes]
         ages.append([attributes(crop, face_in_crop(crop)).age for crop in crops])
     younger, own, older = np.mean(ages, axis=0)
-    assert younger < own - 3 and older > own + 3
+    assert younger < own - 2 and older > own + 2
 
 
 def test_a_sketch_mends_what_a_face_lacked_and_need_not_do_more():
