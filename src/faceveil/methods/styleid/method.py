@@ -10,6 +10,7 @@ in black, or refused.
     styleid-mask      only as much of the face as the check needs: eyes, nose, mouth, all (section 5)
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
@@ -248,10 +249,10 @@ class StyleId:
 
 
 @dataclass(frozen=True)
-class OfCode(StyleId):
+class OfCode(StyleId, ABC):
     """Mixes a target's code into the source's own, as the encoder reads it.
 
-    Where that alone does not hide the source, it is led on until it does.
+    Where that alone does not hide the source, later targets are led away from it.
     """
 
     tries: int = 6  # what stays of the source is its own code: another kind of target helps little
@@ -269,9 +270,9 @@ class OfCode(StyleId):
         wplus = self.mixed(source, target)
         return led_away(source, target, wplus) if number >= TRIED else wplus
 
+    @abstractmethod
     def mixed(self, source: Source, target: int) -> Vector:
         """The source's code with this target's mixed in."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
