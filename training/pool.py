@@ -5,8 +5,9 @@ people of middle age who smile or show nothing. So some are measured as they com
 what others would show, and of very many draws those are measured that promise what is rare, in rounds: as many of
 each gender, age and origin as there are or can be found, and some of each rare expression and with glasses. Those
 with a hat, of unsure gender or glasses, or turned too far are left out. RUN keeps what was measured; AttrNet's
-labels and the light's patches are read anew each time. With `--again` the pool that ships is kept: expressions are
-read anew, as the networks read them now, and rare moods are looked for along the same axes.
+labels and the light's patches are read anew each time. With `--again` the pool that ships is kept: looks and
+expressions are read anew, as they are read now, and rare moods are looked for along the same axes (with `--each 0`
+none).
 """
 
 import argparse
@@ -23,7 +24,7 @@ import numpy as np
 from faceveil.faces.attributes import attributes
 from faceveil.methods.styleid import targets
 from faceveil.methods.styleid.light import light_on
-from faceveil.methods.styleid.looks import face_in_crop
+from faceveil.methods.styleid.looks import NAMES, face_in_crop, looks
 from faceveil.methods.styleid.swap import PREVIEW, SKETCH
 from faceveil.models.attributes import EXPRESSIONS
 from faceveil.models.generator import Generator
@@ -112,25 +113,27 @@ def known(codes: targets.Codes, rows: np.ndarray, path: Path, begun: targets.Poo
 
 
 def shipped(run: Path) -> targets.Pool:
-    """The pool that ships (copied to RUN, for it will be overwritten), its expressions read anew."""
+    """The pool that ships (copied to RUN, for it will be overwritten), its looks and expressions read anew."""
     copy = run / "shipped.npz"
     if not copy.exists():
         shutil.copy(targets.DATA, copy)
     faces = targets.read_pool(copy)
-    return replace(faces, expression=expressions(faces.codes, run / "expressions.npy").astype(np.float64))
+    read = anew(faces.codes, run / "anew.npy")
+    return replace(faces, looks=read[:, : len(NAMES)], expression=read[:, len(NAMES) :])
 
 
-def expressions(codes: targets.Codes, path: Path) -> np.ndarray:
-    """N × 7, kept in a file as it grows."""
+def anew(codes: targets.Codes, path: Path) -> np.ndarray:
+    """N × looks and expressions, kept in a file as it grows."""
     generator = Generator()
     read = list(np.load(path)) if path.exists() else []
     for number in range(len(read), len(codes.coordinates)):
         small = generator.render(codes[number][None], SKETCH)[0]  # as the program looks at targets
         picture = np.asarray(cv2.resize(small, (PREVIEW, PREVIEW), interpolation=cv2.INTER_CUBIC), np.uint8)
-        read.append(attributes(picture, face_in_crop(picture)).expression)
+        face = face_in_crop(picture)
+        read.append([*looks(picture, face), *attributes(picture, face).expression])
         if number % CHUNK == CHUNK - 1 or number == len(codes.coordinates) - 1:
             np.save(path, np.array(read))
-            print(f"expressions of {number + 1}", flush=True)
+            print(f"{number + 1} of {len(codes.coordinates)} read anew", flush=True)
     return np.array(read)
 
 
@@ -165,7 +168,7 @@ def choose(
             free[more] = False
             chosen += more.tolist()
     print(f"{len(chosen)} more", flush=True)
-    return np.array(chosen)
+    return np.array(chosen, np.intp)
 
 
 def traits(faces: Measures) -> np.ndarray:

@@ -13,8 +13,8 @@ from tests.methods.people import like
 from faceveil.errors import ProtectionError, UsageError
 from faceveil.faces import Face, find_faces, pose, with_mesh
 from faceveil.faces.attributes import Attributes, attributes
-from faceveil.faces.gaze import gaze
-from faceveil.faces.regions import LEFT_EYE, LIPS, OVAL, RIGHT_EYE
+from faceveil.faces.eyes import eyes
+from faceveil.faces.regions import LEFT_BROW, LEFT_EYE, LIPS, OVAL, RIGHT_BROW, RIGHT_EYE
 from faceveil.methods import method
 from faceveil.methods.styleid import method as flow
 from faceveil.methods.styleid import swap
@@ -26,24 +26,26 @@ from faceveil.methods.styleid.blend import (
     put_in,
     with_hair_of,
 )
-from faceveil.methods.styleid.check import Verdict, embeddings
+from faceveil.methods.styleid.check import DULL, Verdict, check, embeddings
 from faceveil.methods.styleid.choice import STRANGE, shortlists
 from faceveil.methods.styleid.control import control, step_to_people
 from faceveil.methods.styleid.fit import fitted_mesh, looking, warp, with_forehead
 from faceveil.methods.styleid.harmony import FEATURES, harmonised
 from faceveil.methods.styleid.layers import read_table, search
 from faceveil.methods.styleid.light import (
+    DARK,
     PATCHY,
     as_deep_as,
     as_lab,
     as_rgb,
-    depth_of_eyes,
+    depth_of,
     light_on,
     relit,
     skin_colour,
     with_lips_of,
 )
-from faceveil.methods.styleid.looks import TRAITS, face_in_crop, looks
+from faceveil.methods.styleid.looks import EYES as EYES_OPEN
+from faceveil.methods.styleid.looks import NAMES, TEETH, TRAITS, face_in_crop, looks
 from faceveil.methods.styleid.mask import REGIONS, from_on, part_of
 from faceveil.methods.styleid.score import attribute_distance, ia_scores, identity_distance
 from faceveil.methods.styleid.swap import (
@@ -319,9 +321,9 @@ def test_a_new_head_is_no_larger_than_the_old_one(portrait):
 def test_irises_are_moved_to_where_the_source_looks(turn, portrait):
     crop = portrait[::2, ::2].copy()
     face = face_in_crop(crop)
-    mesh, own = with_forehead(face.mesh), gaze(crop, face)
+    mesh, own = with_forehead(face.mesh), eyes(crop, face).gaze
     after = looking(crop, mesh, own, own + np.array([turn, 0]))
-    assert gaze(after, face)[0] - own[0] == pytest.approx(turn, abs=0.06)  # the network hesitates
+    assert eyes(after, face).gaze[0] - own[0] == pytest.approx(turn, abs=0.06)  # the network hesitates
     assert np.array_equal(after[200:], crop[200:])
 
 
@@ -400,11 +402,13 @@ def passing(**more) -> SimpleNamespace:
     return SimpleNamespace(**{"holds": lambda _: True, "embeddings": {}, "years": 0.0} | more)
 
 
-@pytest.mark.parametrize(("misfits", "kept"), [((2.0, 1.0), 200), ((1.0, 2.0), 60)])
-def test_of_two_tries_that_pass_but_do_not_suit_the_better_is_kept(misfits, kept, monkeypatch, portrait):
+@pytest.mark.parametrize(
+    ("misfits", "kept"), [((2.0, 1.0, 3.0), 200), ((1.0, 2.0, 3.0), 60), ((3.0, 2.0, 1.0), 130)]
+)
+def test_of_tries_that_pass_but_do_not_suit_the_best_is_kept(misfits, kept, monkeypatch, portrait):
     promises = {"mended_by": lambda *_: True}
     verdicts = iter([passing(suits=False, misfit=misfit, **promises) for misfit in misfits])
-    face, after = protected_with(verdicts, (60, 200), monkeypatch, portrait)
+    face, after = protected_with(verdicts, (60, 200, 130), monkeypatch, portrait)
     assert np.abs(after[tuple(face.centre.astype(int)[::-1])].astype(int) - kept).max() <= 1
 
 
@@ -437,9 +441,9 @@ def test_older_codes_look_older():
 
 def test_a_sketch_mends_what_a_face_lacked_and_need_not_do_more():
     person = like(7)
-    unmoved = np.zeros(6)
-    older = Verdict({}, 1.0, unmoved, 30.0, True, True, {})
-    other_mood = Verdict({}, 1.0, unmoved, 0.0, True, False, {})
+    unmoved = np.zeros(len(NAMES))
+    older = Verdict({}, 1.0, 1.0, unmoved, 30.0, True, True, {})
+    other_mood = Verdict({}, 1.0, 1.0, unmoved, 0.0, True, False, {})
     moved_on = np.roll(person.expression, 1)
     assert older.mended_by(Attributes(person.age, person.female, moved_on), person)
     assert not older.mended_by(Attributes(person.age + 20, person.female, person.expression), person)
@@ -448,10 +452,52 @@ def test_a_sketch_mends_what_a_face_lacked_and_need_not_do_more():
 
 
 def test_another_gender_is_a_worse_fit_than_any_age_or_expression():
-    unmoved = np.zeros(6)
-    aged = Verdict({}, 1.0, unmoved, 70.0, True, False, {})
-    other = Verdict({}, 1.0, unmoved, 0.0, False, True, {})
+    unmoved = np.zeros(len(NAMES))
+    aged = Verdict({}, 1.0, 1.0, unmoved, 70.0, True, False, {})
+    other = Verdict({}, 1.0, 1.0, unmoved, 0.0, False, True, {})
     assert not aged.suits and aged.misfit < other.misfit
+
+
+@pytest.mark.parametrize(
+    ("trait", "fine", "off"), [(EYES_OPEN, -0.03, -0.06), (TEETH, 1.0, -2.0), (TEETH, -1.0, 2.0)]
+)
+def test_shut_eyes_and_another_grin_do_not_suit(trait, fine, off):
+    suiting, other = (
+        Verdict({}, 1.0, 1.0, change * np.eye(len(NAMES))[trait], 0.0, True, True, {})
+        for change in (fine, off)
+    )
+    assert suiting.suits and not other.suits and suiting.misfit < other.misfit
+
+
+def test_eyes_may_be_wider_open_than_they_were():
+    assert Verdict({}, 1.0, 1.0, 0.1 * np.eye(len(NAMES))[EYES_OPEN], 0.0, True, True, {}).suits
+
+
+def test_a_face_without_eyes_does_not_hold(portrait):
+    crop = portrait[::2, ::2].copy()
+    face = face_in_crop(crop)
+    mesh = with_forehead(face.mesh)
+    skin = as_lab(crop)
+    skin[..., 0] = np.exp(cv2.resize(light_on(crop, mesh).slow[..., 0].astype(np.float32), (256, 256))) - DARK
+    there = np.zeros(crop.shape[:2], np.uint8)
+    for part in (*EYES, RIGHT_BROW, LEFT_BROW):
+        cv2.fillConvexPoly(there, cv2.convexHull(mesh[part].astype(np.int32)), 1)
+    there = cv2.dilate(there, np.ones((21, 21))) > 0
+    person = look_at(crop, face, ()).person
+    seeing, blank = (
+        check(one, face, {}, person) for one in (crop, np.where(there[..., None], as_rgb(skin), crop))
+    )
+    assert seeing.depth > 2 * DULL and blank.depth < DULL
+    assert not replace(seeing, margins={"": 2.0}, depth=blank.depth).holds(1.0)
+
+
+@pytest.mark.parametrize("by", [-0.03, 0.03])
+def test_lids_are_moved_apart(by, portrait):
+    crop = portrait[::2, ::2].copy()
+    face = face_in_crop(crop)
+    mesh = with_forehead(face.mesh)
+    after = warp(crop, mesh, fitted_mesh(mesh, mesh, by))
+    assert (eyes(after, face).opening - eyes(crop, face).opening) * np.sign(by) > 0.005
 
 
 def test_harmony_takes_features_from_the_target_and_hair_from_the_source(portrait):
@@ -612,7 +658,7 @@ def test_pale_eyes_become_as_dark_as_the_sources_and_skin_stays(softly_lit):
         cv2.fillPoly(np.zeros(crop.shape[:2], np.uint8), [mesh[part].astype(np.int32) for part in EYES], 1)
         > 0
     )
-    deeper = as_deep_as(pale, mesh, depth_of_eyes(crop, mesh, light_on(crop, mesh)))
+    deeper = as_deep_as(pale, mesh, depth_of(crop, mesh, light_on(crop, mesh)))
     veiled, mended = (one.astype(float)[eyes].mean() for one in (pale, deeper))
     assert mended < veiled - 0.3 * (veiled - crop[eyes].mean())
     x, y = mesh[[50, 280]].astype(int).T
@@ -622,7 +668,24 @@ def test_pale_eyes_become_as_dark_as_the_sources_and_skin_stays(softly_lit):
 def test_eyes_darker_than_the_sources_are_left_alone(softly_lit):
     crop, mesh = softly_lit
     pale = as_rgb(np.maximum(as_lab(crop), [45, -128, -128]).astype(np.float32))
-    assert np.array_equal(as_deep_as(crop, mesh, depth_of_eyes(pale, mesh, light_on(pale, mesh))), crop)
+    wanted = depth_of(pale, mesh, light_on(pale, mesh))._replace(brows=0.0)
+    assert np.array_equal(as_deep_as(crop, mesh, wanted), crop)
+
+
+def test_brows_are_no_darker_than_the_sources(softly_lit):
+    crop, mesh = softly_lit
+    brows = np.zeros(crop.shape[:2], np.uint8)
+    for part in (RIGHT_BROW, LEFT_BROW):
+        cv2.fillPoly(brows, [mesh[part].astype(np.int32)], 1)
+    own = depth_of(crop, mesh, light_on(crop, mesh))
+    deep_eyes, deep_brows = (
+        as_deep_as(crop, mesh, own._replace(**{part: 1.5 * getattr(own, part)})).astype(int)
+        for part in ("eyes", "brows")
+    )
+    grey = crop.mean(axis=2)
+    hairs = (brows > 0) & (grey < np.quantile(grey[brows > 0], 0.2))
+    assert deep_brows[hairs].mean() < crop[hairs].mean() - 5
+    assert abs(deep_eyes[hairs].mean() - crop[hairs].mean()) < 1.5
 
 
 def test_a_fringe_does_not_darken_the_forehead(softly_lit):

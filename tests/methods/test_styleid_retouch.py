@@ -15,12 +15,12 @@ from faceveil.methods.styleid.looks import (
     MOUTH,
     OF_KIND,
     PITCH,
+    TEETH,
     TRAITS,
     YAW,
     face_in_crop,
     looks,
     odds,
-    posture,
 )
 from faceveil.methods.styleid.retouch import retouched
 from faceveil.methods.styleid.targets import (
@@ -82,7 +82,7 @@ def test_a_head_that_is_turned_is_led_back(turn):
         looked = person.looks.copy()
         looked[turn] += 8.0
         code = retouched(replace(person, looks=looked), pool().codes[row], swap._small)
-        off.append(abs(posture(face_in_crop(swap._small(code)))[turn] - looked[turn]))
+        off.append(abs(_looks(code)[turn] - looked[turn]))
     assert np.mean(off) < 4
 
 
@@ -139,18 +139,38 @@ def test_eyes_open_towards_the_sources_and_are_never_closed():
     for row in range(0, 11_000, 1100):
         person, code = shown_by(row), pool().codes[row]
         wide, narrow = (replace(person, looks=_with(person.looks, EYES, factor)) for factor in (1.7, 0.5))
-        opened.append(_posture(retouched(wide, code, swap._small))[EYES] / person.looks[EYES])
-        kept.append(_posture(retouched(narrow, code, swap._small))[EYES] / person.looks[EYES])
+        opened.append(_looks(retouched(wide, code, swap._small))[EYES] / person.looks[EYES])
+        kept.append(_looks(retouched(narrow, code, swap._small))[EYES] / person.looks[EYES])
     assert np.mean(opened) > 1.08
     assert np.mean(kept) > 0.97
 
 
+def test_a_squint_opens():
+    squinting = np.flatnonzero(pool().looks[:, EYES] < 0.17)[:200:40]
+    for row in squinting:
+        person = shown_by(row)
+        awake = replace(person, looks=_set(person.looks, EYES, 0.24))
+        assert _looks(retouched(awake, pool().codes[row], swap._small))[EYES] > person.looks[EYES] + 0.015
+
+
+def test_a_gaping_mouth_shows_more_teeth_where_the_source_does():
+    gaping = np.flatnonzero(pool().looks[:, TEETH] < -0.5)[:40:8]
+    more = []
+    for row in gaping:
+        person = shown_by(row)
+        grinning = replace(person, looks=_set(person.looks, TEETH, 2.0))
+        more.append(_looks(retouched(grinning, pool().codes[row], swap._small))[TEETH] - person.looks[TEETH])
+    assert np.mean(more) > 0.1
+
+
 def test_a_mouth_closes_with_the_sources():
     wide = np.flatnonzero(pool().looks[:, MOUTH] > 0.2)[:24:8]
+    left = []
     for row in wide:
         person = shown_by(row)
-        shut = replace(person, looks=_with(person.looks, MOUTH, 0.0))
-        assert _posture(retouched(shut, pool().codes[row], swap._small))[MOUTH] < 0.8 * person.looks[MOUTH]
+        shut = replace(person, looks=_set(_set(person.looks, MOUTH, 0.0), TEETH, 0.0))
+        left.append(_looks(retouched(shut, pool().codes[row], swap._small))[MOUTH] / person.looks[MOUTH])
+    assert np.mean(left) < 0.8
 
 
 def test_only_what_is_not_clear_is_to_change():
@@ -172,8 +192,15 @@ def test_gender_is_what_two_networks_see_on_average():
     assert by_two(Attributes(30.0, 0.7, np.zeros(7, np.float32)), shown).female == pytest.approx(0.45)
 
 
-def _posture(wplus: np.ndarray) -> np.ndarray:
-    return posture(face_in_crop(swap._small(wplus)))
+def _looks(wplus: np.ndarray) -> np.ndarray:
+    crop = swap._small(wplus)
+    return looks(crop, face_in_crop(crop))
+
+
+def _set(values: np.ndarray, place: int, value: float) -> np.ndarray:
+    changed = values.copy()
+    changed[place] = value
+    return changed
 
 
 def _with(values: np.ndarray, place: int, factor: float) -> np.ndarray:

@@ -9,16 +9,21 @@ from faceveil.faces import Face, with_mesh
 from faceveil.faces.align import Alignment, align_ffhq, similarity
 from faceveil.faces.attributes import Attributes, attributes
 from faceveil.faces.face import Image
-from faceveil.methods.styleid.looks import GAZE_X, MOUTH, PITCH, YAW, Floats, posture
+from faceveil.methods.styleid.fit import with_forehead
+from faceveil.methods.styleid.light import depth_of, light_on
+from faceveil.methods.styleid.looks import EYES, MOUTH, PITCH, TEETH, YAW, Floats, looks
 from faceveil.methods.styleid.targets import Person, by_two, labels
 from faceveil.models.attrnet import INPUT_SIZE
 from faceveil.models.mobilestylegan import Floats as Embedding
 from faceveil.models.recognizers import TEMPLATES, recognizer
 
 PRESENCE = 0.7  # the mesh network's, below which no face is left
+DULL = 0.25  # depth of eyes, below which it has none: not even in a fog
 TURN = 15.0  # degrees that the head may turn
 OPENING = 0.15  # outer eye distances that the mouth may open or close
 YEARS = 12.0  # by which the face may look older or younger
+SHUT = 0.04  # eye widths by which eyes may be less open
+GRIN = 1.5  # by which the mouth may show more or less, see looks.teeth
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +32,8 @@ class Verdict:
 
     margins: Mapping[str, float]  # recogniser → distance in thresholds, over 1 is beyond
     presence: float
-    change: Floats  # of the posture
+    depth: float  # of its eyes, see light.Depth
+    change: Floats  # of the looks
     years: float  # older
     same_gender: bool  # as two networks see it on average
     same_expression: bool
@@ -38,6 +44,7 @@ class Verdict:
         return (
             min(self.margins.values()) > needed
             and self.presence >= PRESENCE
+            and self.depth >= DULL
             and float(np.abs(self.change[[YAW, PITCH]]).max()) <= TURN
             and abs(float(self.change[MOUTH])) <= OPENING
         )
@@ -45,12 +52,18 @@ class Verdict:
     @property
     def suits(self) -> bool:
         """What is wished for besides."""
-        return self.same_gender and self.same_expression and abs(self.years) <= YEARS
+        return self.same_gender and self.same_expression and max(self._off) <= 1
+
+    @property
+    def _off(self) -> tuple[float, float, float]:
+        """By how much age, eyes and mouth are off, each in what it may be; eyes may be as open as they like."""
+        shut, grin = max(0.0, -float(self.change[EYES])), abs(float(self.change[TEETH]))
+        return abs(self.years) / YEARS, shut / SHUT, grin / GRIN
 
     @property
     def misfit(self) -> float:
-        """How much is missing of that; another gender is worse than anything else."""
-        return 10.0 * (not self.same_gender) + (not self.same_expression) + abs(self.years) / YEARS
+        """How much is missing of that: gender counts most, then the expression."""
+        return 10.0 * (not self.same_gender) + 2.0 * (not self.same_expression) + sum(self._off)
 
     def mended_by(self, seen: Attributes, person: Person) -> bool:
         """Whether a face that looks so would have what is missing."""
@@ -89,15 +102,25 @@ def margins(before: Mapping[str, Embedding], after: Mapping[str, Embedding]) -> 
     }
 
 
+def _depth(crop: Image, place: Alignment, face: Face) -> float:
+    if face.mesh is None:
+        return 0.0
+    mesh = with_forehead(place.points_to_crop(face.mesh[:, :2]))
+    return depth_of(crop, mesh, light_on(crop, mesh)).eyes
+
+
 def check(image: Image, face: Face, before: Mapping[str, Embedding], person: Person) -> Verdict:
     """Look at a face after it was replaced; `before` are the source's embeddings."""
     after = with_mesh(image, [face])[0]
     seen = embeddings(image, after, list(before))
-    seen_in = by_two(attributes(image, after), labels(align_ffhq(after, INPUT_SIZE).crop(image)))
+    place = align_ffhq(after, INPUT_SIZE)
+    crop = place.crop(image)
+    seen_in = by_two(attributes(image, after), labels(crop))
     return Verdict(
         margins(before, seen),
         after.presence or 0.0,
-        posture(after) - person.looks[:GAZE_X],
+        _depth(crop, place, after),
+        looks(image, after) - person.looks,
         seen_in.age - person.age,
         same_gender(seen_in, person),
         same_expression(seen_in, person),

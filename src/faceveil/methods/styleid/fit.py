@@ -2,8 +2,8 @@
 
 The target is laid over the source by a similarity of the outlines alone, so that the proportions within the face,
 and where in it eyes, nose and mouth lie, stay the target's. Only towards the rim does the warp bend to the source's
-outline, so that ears and neck go on where they were. Lips and lids are then brought to the source's opening and the
-mouth's corners to its lift, which is expression, and irises to where the source looks.
+outline, so that ears and neck go on where they were. Lips are then brought to the source's opening, lids a little
+towards it, the mouth's corners to its lift, which is expression, and irises to where the source looks.
 """
 
 from functools import cache
@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faceveil.faces.align import similarity
+from faceveil.faces.eyes import LEFT_CORNERS, RIGHT_CORNERS
 from faceveil.faces.face import Floats, Image
-from faceveil.faces.gaze import LEFT_CORNERS, RIGHT_CORNERS
 from faceveil.faces.regions import LEFT_BROW, LEFT_EYE, LIPS, NOSE, OVAL, RIGHT_BROW, RIGHT_EYE
 from faceveil.methods.styleid.control import control
 
@@ -82,16 +82,19 @@ def with_forehead(mesh: Floats) -> Floats:
     return np.vstack([mesh[:, :2], outline - np.clip(2 * upper, 0, 1)[:, None] * RAISED * down])
 
 
-def fitted_mesh(target: Floats, source: Floats) -> Floats:
-    """Where each of the target's vertices comes to lie over the source's mesh, both with foreheads."""
+def fitted_mesh(target: Floats, source: Floats, opened: float = 0.0) -> Floats:
+    """Where each of the target's vertices comes to lie over the source's mesh, both with foreheads.
+
+    Lids are `opened` by so many eye widths: where the lids of a picture are, its mesh does not tell.
+    """
     matrix = similarity(target[FACE_OUTLINE], source[FACE_OUTLINE])
     laid = target @ matrix[:, :2].T + matrix[:, 2]
     laid = laid + _rim()[:, None] * (source - laid)
-    return _with_opening_of(source, _with_corners_of(source, laid))
+    return _opened(_with_lips_of(source, _with_corners_of(source, laid)), opened)
 
 
 def irises(mesh: Floats, gaze: Floats) -> Floats:
-    """2 × 2: where both irises lie in a mesh's picture for this gaze (in eye widths, see faces/gaze.py)."""
+    """2 × 2: where both irises lie in a mesh's picture for this gaze (in eye widths, see faces/eyes.py)."""
     places = []
     for corners in (RIGHT_CORNERS, LEFT_CORNERS):
         start, end = mesh[list(corners)]
@@ -178,17 +181,24 @@ def _down(mesh: Floats) -> Floats:
     return np.asarray(down / max(float(np.hypot(*down)), 1e-9))
 
 
-def _with_opening_of(source: Floats, laid: Floats) -> Floats:
-    """Lips and lids as far apart as the source's."""
+def _with_lips_of(source: Floats, laid: Floats) -> Floats:
+    """Lips as far apart as the source's."""
     out = laid.copy()
     down = _down(laid)
     gap = _gap(source, UPPER_INNER, LOWER_INNER, down) - _gap(laid, UPPER_INNER, LOWER_INNER, down)
     out[UPPER_LIP] -= 0.3 * gap * down
     out[LOWER_LIP] += 0.7 * gap * down  # the jaw moves, the upper lip hardly
-    for upper, lower in LIDS:
-        more = _gap(source, upper, lower, down) - _gap(laid, upper, lower, down)
-        out[upper] -= 0.7 * more * down
-        out[lower] += 0.3 * more * down
+    return out
+
+
+def _opened(laid: Floats, by: float) -> Floats:
+    """The lids moved apart by so many eye widths."""
+    out = laid.copy()
+    for (upper, lower), (start, end) in zip(LIDS, laid[[RIGHT_CORNERS, LEFT_CORNERS]], strict=True):
+        along = end - start
+        down = by * np.array([-along[1], along[0]])
+        out[upper] -= 0.7 * down
+        out[lower] += 0.3 * down
     return out
 
 

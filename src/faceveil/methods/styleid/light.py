@@ -30,11 +30,13 @@ LIP_RIMS = ([0, 37, 267, 17, 84, 314], [13, 82, 312, 14, 87, 317])  # vertices o
 MOST_DEPTH = 1.8  # factor by which dark is made darker at most
 SHALLOW = 0.1  # of log lightness, up to which what is darker than skin is skin
 DEEPEST = 0.8  # quantile
-DEPTH_EDGE, LIDS_WIDTH = 0.02, 0.012  # of the crop's side
+DEPTH_EDGE, LIDS_WIDTH, EYES_RIM = 0.012, 0.012, 0.03  # of the crop's side
 CHIN, BETWEEN_EYES = 152, 168  # vertices
 CHEEKS = ([50, 101, 36, 205], [280, 330, 266, 425])
 LEAST_SPREAD = np.array([80.0, 10.0, 12.0])  # of skin's colours in Lab
+EYES, BROWS = (RIGHT_EYE, LEFT_EYE), (RIGHT_BROW, LEFT_BROW)
 Weights = NDArray[np.float32]
+Parts = tuple[list[int], ...]
 
 
 class Light(NamedTuple):
@@ -43,6 +45,13 @@ class Light(NamedTuple):
     slow: NDArray[np.float64]  # log lightness, a and b as polynomials of the place
     patches: Weights  # what log lightness has besides
     patchiness: float  # how large patches are on the skin
+
+
+class Depth(NamedTuple):
+    """How much darker than the skin something is, in log lightness."""
+
+    eyes: float
+    brows: float
 
 
 def relit(target: Image, mesh: Floats, wanted: Light) -> Image:
@@ -88,35 +97,50 @@ def with_lips_of(target: Image, target_mesh: Floats, source: Image, source_mesh:
     return as_rgb(lab)
 
 
-def as_deep_as(target: Image, mesh: Floats, wanted: float) -> Image:
-    """The target's crop with what is dark in a face darker, until its eyes are as deep as is wanted: photos in hard
-    light or of strong contrast have deeper lines and pupils than renders, which look pale in them."""
+def as_deep_as(target: Image, mesh: Floats, wanted: Depth) -> Image:
+    """The target's crop with what is dark in it darker, until its eyes are as deep as is wanted, and all else by as
+    much as its brows need: photos in hard light or of strong contrast have deeper pupils and lines than renders,
+    which look pale in them."""
     lab = as_lab(target)
     below = _below_skin(lab, light_on(target, mesh))
-    factor = min(wanted / max(_at_eyes(below, mesh), 1e-6), MOST_DEPTH)
-    if factor <= 1:
+    had = _depth(below, mesh)
+    eyes, rest = (
+        float(np.clip(want / max(own, 1e-6), 1, MOST_DEPTH)) - 1
+        for want, own in zip(wanted, had, strict=True)
+    )
+    if max(eyes, rest) == 0:
         return target
     share = np.zeros(target.shape[:2], np.float32)
-    cv2.fillPoly(share, [_pixels(mesh[OVAL])], factor - 1)
+    cv2.fillPoly(share, [_pixels(mesh[OVAL])], rest)
+    _fill(share, EYES, mesh, eyes, EYES_RIM)
     share = np.asarray(cv2.GaussianBlur(share, (0, 0), DEPTH_EDGE * target.shape[0]), np.float32)
     darker = (lab[..., 0] + DARK) * np.exp(-share * np.maximum(below - SHALLOW, 0)) - DARK
     lab[..., 0] = np.maximum(darker, 0)
     return as_rgb(lab)
 
 
-def depth_of_eyes(crop: Image, mesh: Floats, light: Light) -> float:
-    """How much darker than the skin eyes are, in log lightness."""
-    return _at_eyes(_below_skin(as_lab(crop), light), mesh)
+def depth_of(crop: Image, mesh: Floats, light: Light) -> Depth:
+    """How much darker than the skin eyes and brows are."""
+    return _depth(_below_skin(as_lab(crop), light), mesh)
 
 
-def _at_eyes(below: Weights, mesh: Floats) -> float:
-    """What four fifths of the pixels of the eyes do not reach."""
-    eyes = np.zeros(below.shape, np.uint8)
-    for part in (RIGHT_EYE, LEFT_EYE):
-        cv2.fillPoly(eyes, [_pixels(mesh[part])], 1)
-        cv2.polylines(eyes, [_pixels(mesh[part])], True, 1, max(1, round(LIDS_WIDTH * below.shape[0])))
-    there = below[eyes > 0]
+def _depth(below: Weights, mesh: Floats) -> Depth:
+    """What four fifths of the pixels of each do not reach."""
+    return Depth(*(_deepest(below, parts, mesh) for parts in (EYES, BROWS)))
+
+
+def _deepest(below: Weights, parts: Parts, mesh: Floats) -> float:
+    plane = np.zeros(below.shape, np.float32)
+    _fill(plane, parts, mesh, 1.0, LIDS_WIDTH)
+    there = below[plane > 0]
     return float(np.quantile(there, DEEPEST)) if there.size else 0.0
+
+
+def _fill(plane: Weights, parts: Parts, mesh: Floats, value: float, rim: float) -> None:
+    """Parts of a face in a plane of the crop's size, with a line around them, of so much of its side."""
+    for part in parts:
+        cv2.fillPoly(plane, [_pixels(mesh[part])], value)
+        cv2.polylines(plane, [_pixels(mesh[part])], True, value, max(1, round(rim * plane.shape[0])))
 
 
 def _below_skin(lab: Weights, light: Light) -> Weights:

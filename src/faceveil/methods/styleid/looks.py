@@ -1,4 +1,4 @@
-"""Looks: what of a face is kept when its identity goes: pose, mouth, eyes and gaze, measured on the mesh."""
+"""Looks: what of a face is kept when its identity goes: pose, mouth, eyes and gaze, by the mesh and within it."""
 
 from dataclasses import replace
 
@@ -7,15 +7,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faceveil.faces import Face, pose, with_mesh
+from faceveil.faces.align import Alignment
 from faceveil.faces.attributes import face_at
+from faceveil.faces.eyes import eyes
 from faceveil.faces.face import Image
-from faceveil.faces.gaze import gaze
 from faceveil.models.attributes import EXPRESSIONS
 
 Floats = NDArray[np.float64]
 
-NAMES = ("yaw", "pitch", "mouth opening", "mouth width", "corner lift", "eye opening", "gaze x", "gaze y")
-YAW, PITCH, MOUTH, WIDTH, LIFT, EYES, GAZE_X, GAZE_Y = range(8)
+NAMES = (
+    *("yaw", "pitch", "mouth opening", "mouth width", "corner lift"),
+    *("teeth", "eye opening", "gaze x", "gaze y"),
+)
+YAW, PITCH, MOUTH, WIDTH, LIFT, TEETH, EYES, GAZE_X, GAZE_Y = range(len(NAMES))
 MOODS = ("angry", "fear", "happy", "sad", "surprise", "neutral")  # the expressions that a code tells
 WORN = ("glasses", "facial hair")  # of AttrNet's labels, what is seen at once
 KIND = (*WORN, "female")
@@ -54,6 +58,12 @@ LOWER_FACE = [  # vertices where a beard grows
     ),
 ]
 CHEEKS = [50, 280, 101, 330, 205, 425, 36, 266, 117, 346]
+INNER_LIPS = [78, 191, 80, 81, 82, 13, 312, 311, 310, 415, 308, 324, 318, 402, 317, 14, 87, 178, 88, 95]
+MOUTH_SIDE, MOUTH_ZOOM = (
+    96,
+    96.0,
+)  # px of the mouth's picture, and of the distance between the eyes' corners in it
+DIM = 0.6  # lightness, in that of the cheeks, between teeth and throat
 
 # The five points of a face in FFHQ's crop, as parts of its side (means over generated faces).
 FFHQ_POINTS = np.array([[0.377, 0.474], [0.623, 0.474], [0.5, 0.632], [0.385, 0.722], [0.615, 0.722]])
@@ -68,18 +78,42 @@ def face_in_crop(crop: Image) -> Face:
 
 
 def looks(image: Image, face: Face) -> Floats:
-    """The eight numbers of NAMES: degrees, then lengths in distances between the outer corners of the eyes."""
-    return np.concatenate([posture(face), gaze(image, face)])
+    """The numbers of NAMES: degrees, lengths in distances between the outer corners of the eyes, what the mouth
+    shows, and what the eyes do, in widths of an eye."""
+    seen = eyes(image, face)
+    return np.concatenate([posture(face), [teeth(image, face), seen.opening], seen.gaze])
 
 
 def posture(face: Face) -> Floats:
-    """Those of NAMES that the mesh tells alone: all but the gaze."""
+    """Those of NAMES that the mesh tells alone: those before the teeth."""
     head, mesh = pose(face), _in_head_frame(face)
     opening = np.linalg.norm(mesh[13] - mesh[14])
     width = np.linalg.norm(mesh[61] - mesh[291])
     lift = (mesh[13, 1] + mesh[14, 1]) / 2 - (mesh[61, 1] + mesh[291, 1]) / 2
-    lids = [np.linalg.norm(mesh[a] - mesh[b]) for a, b in ((159, 145), (386, 374))]
-    return np.array([head.yaw, head.pitch, opening, width, lift, np.mean(lids)])
+    return np.array([head.yaw, head.pitch, opening, width, lift])
+
+
+def teeth(image: Image, face: Face) -> float:
+    """How light it is between the lips: some 3 in a broad smile, 0 in a shut mouth, −2 in a gaping one.
+
+    The sum over what lies between the lips of lightness, in that of the cheeks, beyond DIM; in hundredths of the
+    square between the outer corners of the eyes.
+    """
+    assert face.mesh is not None
+    across = face.mesh[263, :2] - face.mesh[33, :2]
+    width = max(float(np.hypot(*across)), 1e-6)
+    x, y = across / width * (MOUTH_ZOOM / width)
+    middle = face.mesh[INNER_LIPS, :2].mean(axis=0)
+    turn = np.array([[x, y], [-y, x]])
+    place = Alignment(np.hstack([turn, (MOUTH_SIDE / 2 - turn @ middle)[:, None]]), MOUTH_SIDE)
+    light = _lightness(place.crop(image))
+    lips = place.points_to_crop(face.mesh[INNER_LIPS, :2])
+    between = cv2.fillPoly(
+        np.zeros(light.shape, np.float32), [np.rint(16 * lips).astype(np.int32)], 1, shift=4
+    )
+    cheeks = np.median(_at(_lightness(image), face.mesh[CHEEKS, :2]))
+    beyond = light / max(float(cheeks), 1.0) - DIM
+    return float(100 * (between * beyond).sum() / MOUTH_ZOOM**2)
 
 
 def traits(looks: Floats, age: float, kind: NDArray[np.floating], expression: NDArray[np.floating]) -> Floats:
@@ -118,5 +152,14 @@ def lower_face_shade(crop: Image, mesh: Floats) -> float:
 
 
 def _median_colour(lab: NDArray[np.float32], points: Floats) -> NDArray[np.float32]:
-    x, y = np.clip(np.rint(points - 0.5).astype(int), 0, lab.shape[0] - 1).T
-    return np.asarray(np.median(lab[y, x], axis=0))
+    return np.asarray(np.median(_at(lab, points), axis=0))
+
+
+def _lightness(image: Image) -> NDArray[np.float32]:
+    return np.asarray(cv2.cvtColor(image, cv2.COLOR_RGB2LAB)[..., 0], np.float32)
+
+
+def _at(image: NDArray[np.float32], points: Floats) -> NDArray[np.float32]:
+    """The pixels at these points."""
+    x, y = np.clip(np.rint(points - 0.5).astype(int), 0, np.array(image.shape[1::-1]) - 1).T
+    return np.asarray(image[y, x])

@@ -200,11 +200,12 @@ class StyleId:
         return None
 
     def _mended(self, source: Source, found: "Tried", others: Iterator[tuple[int, int]]) -> "Tried":
-        """The better of a face that lacks something and of one that may have it: where no other may, it stays."""
+        """The better of a face that lacks something and of those that may have it: where no other may, it stays."""
         for number, target in others:
             if self.may_mend(source, target, number, found.verdict):
-                other = self._tried(source, target, number)
-                return other if other and other.verdict.misfit < found.verdict.misfit else found
+                found = _better(found, self._tried(source, target, number))
+                if found.verdict.suits:
+                    break
         return found
 
     def _of_age(self, source: Source, found: "Tried") -> "Tried":
@@ -212,8 +213,7 @@ class StyleId:
         years = found.verdict.years
         if abs(years) <= OFF:
             return found
-        other = self._shown(source, older(found.wplus, -years))
-        return other if other and other.verdict.misfit < found.verdict.misfit else found
+        return _better(found, self._shown(source, older(found.wplus, -years)))
 
     def may_mend(self, source: Source, target: int, number: int, lacking: Verdict) -> bool:
         """Whether a target's sketch shows what another's face lacked."""
@@ -349,6 +349,10 @@ class StyleIdMask(StyleId):
     def smallest(self) -> str:
         """As was asked for."""
         return self.region
+
+
+def _better(found: Tried, other: Tried | None) -> Tried:
+    return other if other and other.verdict.misfit < found.verdict.misfit else found
 
 
 def _turn(number: int) -> int:

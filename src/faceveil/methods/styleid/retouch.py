@@ -4,7 +4,7 @@ What pose and harmony change of a face often tips its expression over, makes it 
 them off. So the code that is rendered next is looked at once more, small, and a few steps lead back: to the
 expression, where another shows or not clearly the source's, along the gradient of what the network reads, since
 directions that a regression found for all faces seldom lead there; to pose, age, gender, glasses, beard and the
-opening of mouth and eyes along such directions.
+opening of mouth and eyes and what the mouth shows along such directions.
 """
 
 from collections.abc import Callable
@@ -22,11 +22,12 @@ from faceveil.methods.styleid.looks import (
     MOUTH,
     OF_KIND,
     PITCH,
+    TEETH,
     TRAITS,
     YAW,
     face_in_crop,
+    looks,
     odds,
-    posture,
 )
 from faceveil.methods.styleid.targets import Person, by_two, kind_of, labels
 from faceveil.models.attributes import EXPRESSIONS, expression_logits
@@ -43,9 +44,10 @@ CLEARLY = 1.5  # how much surer than of any other the network is of an expressio
 YEARS = 4.0  # by which an age may be off
 DEGREES = 3.0  # by which a head may be turned
 OPENING = 0.05  # of the mouth, in distances between the outer corners of the eyes
-OPEN = 0.8  # of the source's opening, below which eyes are opened
-HARD = 3.0  # eyes open by a third of what their direction promises, and look natural all the way
-FURTHEST = np.where(np.arange(len(TRAITS)) == EYES, HARD, 1.0)  # in deviations, in a step
+GRIN = 0.5  # of teeth or throat, see looks.teeth
+OPEN = 0.95  # of the source's opening, below which eyes are opened
+HARD = 2.0  # eyes open by half of what their direction promises, and look natural all the way
+FURTHEST = np.where(np.arange(len(TRAITS)) == EYES, 3.0, 1.0)  # in deviations, in a step
 AXES = 200  # of W
 
 
@@ -54,13 +56,14 @@ def retouched(person: Person, wplus: Floats, look: Callable[[Floats], Image]) ->
     for _ in range(STEPS):
         crop = look(wplus)
         face = face_in_crop(crop)
-        shown, posed = labels(crop), posture(face)
+        shown, posed = labels(crop), looks(crop, face)
         seen = by_two(attributes(crop, face), shown)
         shows, change = _clearly(seen.expression, person.expression), np.zeros(len(TRAITS))
         change[AGE] = _beyond(person.age_to_show - seen.age, YEARS)
         for turn in (YAW, PITCH):
             change[turn] = _beyond(person.looks[turn] - posed[turn], DEGREES)
         change[MOUTH] = _beyond(person.looks[MOUTH] - posed[MOUTH], OPENING)
+        change[TEETH] = _beyond(person.looks[TEETH] - posed[TEETH], GRIN)
         change[EYES] = HARD * max(0.0, OPEN * person.looks[EYES] - posed[EYES])
         change[OF_KIND] = person.off_kind(odds(kind_of(shown, seen.female)))
         if shows and not change.any():

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from faceveil.faces import Alignment, Face, align_ffhq, with_mesh
 from faceveil.faces.attributes import Attributes, attributes, skin_angle
+from faceveil.faces.eyes import eyes
 from faceveil.faces.face import Floats, Image
-from faceveil.faces.gaze import gaze
 from faceveil.faces.mesh import SURE
 from faceveil.faces.regions import OVAL, Mask
 from faceveil.faces.sharpness import detail, no_sharper
@@ -25,29 +25,32 @@ from faceveil.methods.styleid.fit import fitted_mesh, looking, warp, with_forehe
 from faceveil.methods.styleid.harmony import harmonised
 from faceveil.methods.styleid.light import (
     PATCHY,
+    Depth,
     Light,
     Weights,
     as_deep_as,
-    depth_of_eyes,
+    depth_of,
     light_on,
     relit,
     with_lips_of,
 )
 from faceveil.methods.styleid.looks import (
     AGE,
+    EYES,
     FELT,
     GAZE_X,
     GAZE_Y,
     KIND,
     MOODS,
+    NAMES,
     OF_KIND,
     PITCH,
+    TEETH,
     TRAITS,
     YAW,
     face_in_crop,
     looks,
     lower_face_shade,
-    posture,
     traits,
 )
 from faceveil.methods.styleid.retouch import SKETCH, retouched
@@ -72,20 +75,21 @@ AWAY = (
 )  # deviations of people from the source, for each of choice.CHOICES; far squeezes eyes
 # How much of each trait's difference is moved. Mouth width and eye opening are as much shape as expression, and
 # taken over whole they bring a person's AUC up by 0.07 to 0.1.
-SHARE = np.array([1.0, 1.0, 1.0, 0.3, 0.7, 0.3, 1.0, 1.0, 1.0] + [1.0] * len(KIND + MOODS))
+SHARE = np.array([1.0, 1.0, 1.0, 0.3, 0.7, 1.0, 0.3, 1.0, 1.0, 1.0] + [1.0] * len(KIND + MOODS))
 # How far each trait may be moved at first and after the sketch, in deviations: age reads too coarsely.
-FIRST = np.array([2.0] * 8 + [1.0] + [2.0] * len(KIND + MOODS))
-SECOND = np.array([1.0] * 8 + [0.6] + [1.0] * len(KIND + MOODS))
+FIRST = np.array([2.0] * len(NAMES) + [1.0] + [2.0] * len(KIND + MOODS))
+SECOND = np.array([1.0] * len(NAMES) + [0.6] + [1.0] * len(KIND + MOODS))
 # What one unit of a sketch's cost is: thresholds that are missing to WANTED, years, patches of light beyond
 # PATCHY, degrees; and what another class costs.
 WANTED, MARGIN_UNIT, YEARS_UNIT, PATCHY_UNIT, DEGREES_UNIT = 1.4, 0.1, 3.0, 0.04, 5.0
+SHUT_UNIT, GRIN_UNIT = 0.02, 0.7  # eye widths by which eyes are less open, and of looks.teeth
 DEEP, DEPTH_UNIT = 0.6, 0.025  # of eyes, in log lightness: paler ones look washed out or squint
 OTHER_EXPRESSION, OTHER_ORIGIN, OTHER_GENDER, OTHER_WORN = 8.0, 8.0, 8.0, 3.0
 RIVAL = np.log(2.0)  # a mood that shows half as much as the source's
 LARGEST = 1024
 # Detail that nine of ten renders of half the side still have, enlarged to this one.
 OF_HALF = {256: 2.1, 512: 1.6, 1024: 1.1}
-MOST_GAZE = 0.2  # eye widths by which irises are moved at most
+MOST_GAZE, MOST_OPENED = 0.2, 0.03  # eye widths by which irises and lids are moved at most
 CARDS = (
     "mobilestylegan.ffhq-1024",
     "iris.64",
@@ -122,9 +126,9 @@ class Source:
         return light_on(self.crop, self.mesh)
 
     @cached_property
-    def depth(self) -> float:
-        """Of its eyes."""
-        return depth_of_eyes(self.crop, self.mesh, self.light)
+    def depth(self) -> Depth:
+        """Of its eyes and brows."""
+        return depth_of(self.crop, self.mesh, self.light)
 
     @cached_property
     def middle(self) -> NDArray[np.bool_]:
@@ -159,7 +163,12 @@ class Sketch:
     def traits(self) -> NDArray[np.float64]:
         """In the order of looks.TRAITS."""
         kind = kind_of(self.labels, self.seen.female)
-        return traits(looks(self.crop, self.face), self.seen.age, kind, self.seen.expression)
+        return traits(self.looks, self.seen.age, kind, self.seen.expression)
+
+    @cached_property
+    def looks(self) -> NDArray[np.float64]:
+        """In the order of looks.NAMES."""
+        return looks(self.crop, self.face)
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,14 +308,15 @@ def _change_of_mood(person: Person, seen: NDArray[np.float64]) -> NDArray[np.flo
 
 
 def _unlike(source: Source, made: Sketch) -> float:
-    """Another pose, age, expression or gender, pale eyes, or in a hard light."""
+    """Another pose, age, expression or gender, shut or pale eyes, or in a hard light."""
     person, seen = source.person, made.seen
-    turned = np.abs(posture(made.face) - person.looks[:GAZE_X])[[YAW, PITCH]]
-    cost = float(turned.sum()) / DEGREES_UNIT + abs(seen.age - person.age_to_show) / YEARS_UNIT
+    change = made.looks - person.looks
+    cost = float(np.abs(change[[YAW, PITCH]]).sum()) / DEGREES_UNIT + abs(float(change[TEETH])) / GRIN_UNIT
+    cost += max(0.0, -float(change[EYES])) / SHUT_UNIT + abs(seen.age - person.age_to_show) / YEARS_UNIT
     cost += OTHER_EXPRESSION * (1 - float(seen.expression[person.expression.argmax()]))
     cost += OTHER_GENDER * (not same_gender(seen, person))
     light = light_on(made.crop, made.mesh)
-    cost += max(0.0, DEEP - depth_of_eyes(made.crop, made.mesh, light)) / DEPTH_UNIT
+    cost += max(0.0, DEEP - depth_of(made.crop, made.mesh, light).eyes) / DEPTH_UNIT
     return cost + max(0.0, light.patchiness - PATCHY) / PATCHY_UNIT
 
 
@@ -332,11 +342,12 @@ def fitted(source: Source, crop: Image) -> Fitted:
     face = face_in_crop(crop)
     assert face.mesh is not None
     mesh = with_forehead(face.mesh)
-    onto = fitted_mesh(mesh, source.mesh)
+    own, wanted = eyes(crop, face), source.person.looks
+    opened = float(np.clip(wanted[EYES] - own.opening, -MOST_OPENED, MOST_OPENED))
+    onto = fitted_mesh(mesh, source.mesh, opened)
     laid = warp(np.dstack([crop, _as_bytes(person_mask(crop))]), mesh, onto)
-    own = gaze(crop, face)
-    wanted = own + np.clip(source.person.looks[[GAZE_X, GAZE_Y]] - own, -MOST_GAZE, MOST_GAZE)
-    turned = looking(np.ascontiguousarray(laid[..., :3]), onto, own, wanted)
+    there = own.gaze + np.clip(wanted[[GAZE_X, GAZE_Y]] - own.gaze, -MOST_GAZE, MOST_GAZE)
+    turned = looking(np.ascontiguousarray(laid[..., :3]), onto, own.gaze, there)
     lit = with_lips_of(relit(turned, onto, source.light), onto, source.crop, source.mesh)
     lit = no_sharper(lit, source.detail, source.middle)
     lit = as_deep_as(lit, onto, source.depth)

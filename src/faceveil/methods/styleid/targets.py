@@ -36,7 +36,7 @@ SURE = 0.85  # of a target's gender, so that no later step can tip it
 # What may differ between a face and its target, and what one unit of unlikeness is beyond that. The closer a target
 # were to resemble its source in every number, the better two photos of one person could be told by their targets.
 # Looks, in the order of looks.NAMES, can be moved, and skin is recoloured.
-LOOKS_UNIT = np.array([10.0, 8.0, 0.07, 0.07, 0.025, 0.015, 0.07, 0.07])
+LOOKS_UNIT = np.array([10.0, 8.0, 0.07, 0.07, 0.025, 1.6, 0.038, 0.07, 0.07])
 AGE_FREE, AGE_UNIT = 3.0, 1.5
 SKIN_FREE, SKIN_UNIT = 20.0, 20.0
 SHADE_FREE, SHADE_UNIT = 0.1, 0.1
@@ -54,7 +54,7 @@ WORN_LABELS = [LABELS.index(name) for name in WORN]
 class Person:
     """What a target must suit: measured of the source."""
 
-    looks: NDArray[np.float64]  # 8, of looks.NAMES
+    looks: NDArray[np.float64]  # of looks.NAMES
     age: float
     female: float  # probability
     skin: float  # typology angle; NaN in a grey photo
@@ -144,7 +144,7 @@ class Pool:
     """N generated faces; rows of all arrays go together."""
 
     codes: Codes
-    looks: NDArray[np.float64]  # N × 8
+    looks: NDArray[np.float64]  # N × looks.NAMES
     age: NDArray[np.float64]
     female: NDArray[np.float64]
     skin: NDArray[np.float64]
