@@ -4,13 +4,16 @@ from pathlib import Path
 
 import numpy as np
 
+from faceveil.faces import Face
 from faceveil.faces.attributes import attributes, skin_angle
+from faceveil.methods.styleid.blend import Pictured, hair_colour
 from faceveil.methods.styleid.check import embeddings
 from faceveil.methods.styleid.fit import with_forehead
 from faceveil.methods.styleid.looks import face_in_crop, looks, lower_face_shade
 from faceveil.models.generator import Generator
 from faceveil.models.mobilestylegan import Floats
 from faceveil.models.recognizers import RECOGNIZERS
+from faceveil.models.segmenter import person_mask
 
 SIZE = 128  # px of the renders
 LEAST_PRESENCE = 0.9
@@ -46,9 +49,16 @@ def _measure(picture: np.ndarray) -> Measures | None:
         "expression": seen.expression,
         "skin": np.float64(skin_angle(picture, face)),
         "shade": np.float64(lower_face_shade(picture, with_forehead(face.mesh))),
+        "hair": hair_of(picture, face),
         "mesh": face.mesh.astype(np.float32),
         "embeddings": np.stack(list(embeddings(picture, face, list(RECOGNIZERS)).values())),
     }
+
+
+def hair_of(picture: np.ndarray, face: Face) -> np.ndarray:
+    """The colour of the hair in an aligned picture, in Lab."""
+    assert face.mesh is not None
+    return hair_colour(Pictured(picture, with_forehead(face.mesh), person_mask(picture)))
 
 
 def _columns(rows: list[Measures]) -> Measures:

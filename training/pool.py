@@ -5,9 +5,9 @@ people of middle age who smile or show nothing. So some are measured as they com
 what others would show, and of very many draws those are measured that promise what is rare, in rounds: as many of
 each gender, age and origin as there are or can be found, and some of each rare expression and with glasses. Those
 with a hat, of unsure gender or glasses, or turned too far are left out. RUN keeps what was measured; AttrNet's
-labels and the light's patches are read anew each time. With `--again` the pool that ships is kept: looks and
-expressions are read anew, as they are read now, and rare moods are looked for along the same axes (with `--each 0`
-none).
+labels and the light's patches are read anew each time. With `--again` the pool that ships is kept: looks,
+expressions and hair are read anew, as they are read now, and rare moods are looked for along the same axes (none
+with `--each 0`).
 """
 
 import argparse
@@ -30,7 +30,7 @@ from faceveil.models.attributes import EXPRESSIONS
 from faceveil.models.generator import Generator
 from faceveil.models.recognizers import RECOGNIZERS, recognizer
 from training.control import ridge
-from training.measures import CHUNK, Measures, measured
+from training.measures import CHUNK, Measures, hair_of, measured
 from training.people import codes_of_people, draws
 
 SEED = 71
@@ -113,24 +113,26 @@ def known(codes: targets.Codes, rows: np.ndarray, path: Path, begun: targets.Poo
 
 
 def shipped(run: Path) -> targets.Pool:
-    """The pool that ships (copied to RUN, for it will be overwritten), its looks and expressions read anew."""
+    """The pool that ships (copied to RUN, for it will be overwritten), its looks, expressions and hair read anew."""
     copy = run / "shipped.npz"
     if not copy.exists():
         shutil.copy(targets.DATA, copy)
     faces = targets.read_pool(copy)
     read = anew(faces.codes, run / "anew.npy")
-    return replace(faces, looks=read[:, : len(NAMES)], expression=read[:, len(NAMES) :])
+    looks, expression, hair = np.split(read, [len(NAMES), -3], axis=1)
+    return replace(faces, looks=looks, expression=expression, hair=hair)
 
 
 def anew(codes: targets.Codes, path: Path) -> np.ndarray:
-    """N × looks and expressions, kept in a file as it grows."""
+    """N × looks, expressions and the hair's colour, kept in a file as it grows."""
     generator = Generator()
     read = list(np.load(path)) if path.exists() else []
     for number in range(len(read), len(codes.coordinates)):
         small = generator.render(codes[number][None], SKETCH)[0]  # as the program looks at targets
         picture = np.asarray(cv2.resize(small, (PREVIEW, PREVIEW), interpolation=cv2.INTER_CUBIC), np.uint8)
         face = face_in_crop(picture)
-        read.append([*looks(picture, face), *attributes(picture, face).expression])
+        hair = hair_of(picture, face)
+        read.append([*looks(picture, face), *attributes(picture, face).expression, *hair])
         if number % CHUNK == CHUNK - 1 or number == len(codes.coordinates) - 1:
             np.save(path, np.array(read))
             print(f"{number + 1} of {len(codes.coordinates)} read anew", flush=True)

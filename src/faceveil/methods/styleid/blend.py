@@ -59,6 +59,14 @@ class Pictured:
         return np.asarray(other * _rooted(other, self.person) * upper * around, np.float32)
 
 
+def hair_colour(pictured: Pictured) -> NDArray[np.float64]:
+    """The mean of the hair's colours, in Lab; not a number where there is too little to tell."""
+    share = pictured.hair
+    if share.sum() < LEAST_HAIR * share.size:
+        return np.full(3, np.nan)
+    return np.asarray(np.einsum("ij,ijk->k", share, pictured.lab) / share.sum(), np.float64)
+
+
 def head_window(mesh: Floats, side: int, covered: bool = False) -> Weights:
     """1 over the source's face, falling to 0 where the new head may no longer reach: short before a hat or scarf.
 

@@ -17,7 +17,7 @@ from faceveil.faces.face import Floats, Image
 from faceveil.faces.mesh import SURE
 from faceveil.faces.regions import OVAL, Mask
 from faceveil.faces.sharpness import detail, no_sharper
-from faceveil.methods.styleid.blend import Pictured, put_in, with_hair_of
+from faceveil.methods.styleid.blend import Pictured, hair_colour, put_in, with_hair_of
 from faceveil.methods.styleid.check import embeddings, margins, same_gender
 from faceveil.methods.styleid.choice import TRIED, shortlists
 from faceveil.methods.styleid.control import control, step_to_people
@@ -113,12 +113,8 @@ class Source:
     person: Person
     embeddings: dict[str, Vector]
     corner_xy: tuple[int, int]  # of the part in the photo
+    pictured: Pictured  # the crop as it is blended with others
     sketches: dict[tuple[int, int], "Sketch"] = field(default_factory=dict, init=False)  # by target and turn
-
-    @cached_property
-    def pictured(self) -> Pictured:
-        """The crop as it is blended with others."""
-        return Pictured(self.crop, self.mesh, person_mask(self.crop))
 
     @cached_property
     def light(self) -> Light:
@@ -193,11 +189,13 @@ def look_at(image: Image, face: Face, recognizers: tuple[str, ...]) -> Source | 
     crop, mesh = alignment.crop(part), with_forehead(alignment.points_to_crop(face.mesh[:, :2]))
     shown = labels(crop)
     seen = by_two(attributes(part, face), shown)
+    pictured = Pictured(crop, mesh, person_mask(crop))
     person = Person(
         looks(part, face), seen.age, seen.female, skin_angle(part, face), seen.expression,
-        lower_face_shade(crop, mesh), shown,
+        lower_face_shade(crop, mesh), shown, hair_colour(pictured),
     )  # fmt: skip
-    return Source(part, face, alignment, crop, mesh, person, embeddings(part, face, recognizers), corner)
+    vectors = embeddings(part, face, recognizers)
+    return Source(part, face, alignment, crop, mesh, person, vectors, corner, pictured)
 
 
 def choose(source: Source, rng: np.random.Generator, count: int, dealt: Sequence[int] = ()) -> list[int]:

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from faceveil.models.runtime import once
 from faceveil.models.wspace import w_space
 
 DATA = Path(__file__).with_name("data") / "targets.npz"
-NUMBERS = ("looks", "age", "female", "skin", "expression", "shade", "patches")
+NUMBERS = ("looks", "age", "female", "skin", "expression", "shade", "hair", "patches")
 ORIGINS = ("ethnicity White", "ethnicity Black", "ethnicity Asian", "ethnicity Indian")
 LABELS = (  # of AttrNet's, what is kept of each face
     *ORIGINS,
@@ -40,9 +40,10 @@ LOOKS_UNIT = np.array([10.0, 8.0, 0.07, 0.07, 0.025, 1.6, 0.038, 0.07, 0.07])
 AGE_FREE, AGE_UNIT = 3.0, 1.5
 SKIN_FREE, SKIN_UNIT = 20.0, 20.0
 SHADE_FREE, SHADE_UNIT = 0.1, 0.1
+HAIR_FREE, HAIR_UNIT = 15.0, 8.0  # in Lab: dark hair made light is a smear, light hair made dark a smudge
 PATCHES_UNIT = 0.012  # a target in hard light cannot quite be given another
 FAR = 3.0  # units of age from which unlikeness grows linearly
-EXPRESSION_UNIT, ORIGIN_UNIT = 0.13, 0.12  # of a probability
+EXPRESSION_UNIT, ORIGIN_UNIT = 0.1, 0.09  # of a probability
 WORN_UNIT = dict(zip(WORN, (0.15, 0.25), strict=True))  # of a probability
 SOFTENED, GROWN = 0.08, 25.0  # years that a softer face looks younger, for each beyond these
 CLEAR = np.log(9.0)  # of the odds: nine of ten
@@ -61,6 +62,9 @@ class Person:
     expression: NDArray[np.float32]  # 7 probabilities
     shade: float  # of the lower face: beards
     labels: NDArray[np.float32]  # probabilities of LABELS
+    hair: NDArray[np.float64] = field(
+        default_factory=lambda: np.full(3, np.nan)
+    )  # Lab; NaN where it cannot be told
 
     @property
     def covered(self) -> bool:
@@ -150,6 +154,7 @@ class Pool:
     skin: NDArray[np.float64]
     expression: NDArray[np.float64]  # N × 7
     shade: NDArray[np.float64]
+    hair: NDArray[np.float64]  # N × 3, Lab; NaN of a bald head
     patches: NDArray[np.float64]  # of light, see light.PATCHY
     labels: NDArray[np.float64]  # N × LABELS
     embeddings: dict[str, Floats]  # recogniser id → N × 128
@@ -182,6 +187,7 @@ class Pool:
             worn = self.labels[:, label]
             total += (_missing(worn if source.labels[label] > 0.5 else 1 - worn) / unit) ** 2
         total += (np.maximum(0, self.patches - PATCHY) / PATCHES_UNIT) ** 2
+        total += (_beyond(_apart(self.hair, source.hair), HAIR_FREE) / HAIR_UNIT) ** 2
         if not np.isnan(source.skin):
             total += (_beyond(self.skin - source.skin, SKIN_FREE) / SKIN_UNIT) ** 2
         same = self.female > SURE if source.female > 0.5 else self.female < 1 - SURE
@@ -191,6 +197,11 @@ class Pool:
     def distances(self, name: str, embedding: Floats) -> NDArray[np.float32]:
         """Of each target to an embedding, by the recogniser of that id."""
         return recognizer(name).distance(self.embeddings[name], embedding)
+
+
+def _apart(colours: NDArray[np.float64], colour: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of each colour to one; 0 where either cannot be told."""
+    return np.asarray(np.nan_to_num(np.linalg.norm(colours - colour, axis=1)))
 
 
 def _beyond(difference: NDArray[np.float64], free: float) -> NDArray[np.float64]:
