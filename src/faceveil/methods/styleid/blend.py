@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from faceveil.faces.face import Floats, Image
 from faceveil.faces.regions import Mask
-from faceveil.methods.styleid.fit import FACE_OUTLINE
+from faceveil.methods.styleid.fit import FACE_OUTLINE, within
 from faceveil.methods.styleid.light import Weights, as_lab, as_rgb, likeness, skin_colour, squared_distance
 
 # How far beyond the outline the new face reaches, in half widths of the face: around the hair and under the jaw.
@@ -23,6 +23,7 @@ SPILL = 4  # px by which the mask is wider than the new head
 LEAST_GAIN, MOST_GAIN = 0.25, 1.3  # by which hair is made darker or lighter
 MOST_SHIFT = np.array([25.0, 20.0, 20.0], np.float32)  # by which it is recoloured besides, in Lab
 HAIR_FROM, HAIR_SURE = 0.35, 0.65  # of the way from the colour of skin to that of hair
+INNER = 0.97  # of the outline's size, within which it is face
 LEVELS = 4  # of the pyramid: colours meet over some 2 ** LEVELS px
 UNLIKE_SKIN = 0.2  # from which a pixel may be hair
 FRINGE = 0.09  # of the way from forehead to chin, down to which hair may hang over the face
@@ -47,14 +48,11 @@ class Pictured:
     def hair(self) -> Weights:
         """What of the person lies around the upper face and has not the colour of skin."""
         side = self.crop.shape[0]
-        inner = np.zeros((side, side), np.uint8)
-        outline = self.mesh[FACE_OUTLINE]
-        centre = outline.mean(axis=0)
-        cv2.fillPoly(inner, [np.rint(centre + 0.97 * (outline - centre)).astype(np.int32)], 1)
+        inner = within(self.mesh, side, INNER) > 127
         depth = _depth(self.mesh, side)
         upper = 1 - _ramp((depth - 0.45) / 0.2)
         darker = _ramp((skin_colour(self.lab, self.mesh)[0] - self.lab[..., 0]) / FRINGE_DARKER - 1)
-        around = np.maximum(inner == 0, darker * (1 - _ramp((depth - FRINGE) / FRINGE)))
+        around = np.maximum(~inner, darker * (1 - _ramp((depth - FRINGE) / FRINGE)))
         other = (1 - likeness(self.lab, self.mesh)) * self.person
         return np.asarray(other * _rooted(other, self.person) * upper * around, np.float32)
 
@@ -73,10 +71,8 @@ def head_window(mesh: Floats, side: int, covered: bool = False) -> Weights:
     `mesh` is the source's, with forehead.
     """
     outline = mesh[FACE_OUTLINE]
-    face = np.zeros((side, side), np.uint8)
-    cv2.fillPoly(face, [np.rint((outline - 0.5) * 16).astype(np.int32)], 255, lineType=cv2.LINE_AA, shift=4)
     half = np.linalg.norm(outline[9] - outline[27]) / 2  # the cheeks
-    outside = (face < 128).astype(np.uint8)
+    outside = (within(mesh, side) < 128).astype(np.uint8)
     beyond = np.asarray(cv2.distanceTransform(outside, cv2.DIST_L2, 5), np.float32) / max(float(half), 1.0)
     lower = 1.0 if covered else _ramp((_depth(mesh, side) - CHEEK) / (JAW - CHEEK))
     return _ramp(1.0 - beyond / (HAIR_REACH + lower * (JAW_REACH - HAIR_REACH)))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from faceveil.faces.align import similarity
 from faceveil.faces.eyes import LEFT_CORNERS, RIGHT_CORNERS
 from faceveil.faces.face import Floats, Image
-from faceveil.faces.regions import LEFT_BROW, LEFT_EYE, LIPS, NOSE, OVAL, RIGHT_BROW, RIGHT_EYE
+from faceveil.faces.regions import LEFT_BROW, LEFT_EYE, LIPS, NOSE, OVAL, RIGHT_BROW, RIGHT_EYE, Mask
 from faceveil.methods.styleid.control import control
 
 FACE_OUTLINE = slice(468, 468 + len(OVAL))  # of a mesh with forehead
@@ -80,6 +80,15 @@ def with_forehead(mesh: Floats) -> Floats:
     outline, down = mesh[OVAL, :2], mesh[152, :2] - mesh[10, :2]
     upper = (outline.mean(axis=0) - outline) @ down / max(float(down @ down), 1e-9)
     return np.vstack([mesh[:, :2], outline - np.clip(2 * upper, 0, 1)[:, None] * RAISED * down])
+
+
+def within(mesh: Floats, side: int, scale: float = 1.0) -> Mask:
+    """0 to 255, side × side: the inside of a face's outline, made larger or smaller; its mesh has a forehead."""
+    outline = mesh[FACE_OUTLINE]
+    centre = outline.mean(axis=0)
+    corners = np.rint((centre + scale * (outline - centre) - 0.5) * 16).astype(np.int32)
+    mask = np.zeros((side, side), np.uint8)
+    return np.asarray(cv2.fillPoly(mask, [corners], 255, lineType=cv2.LINE_AA, shift=4), np.uint8)
 
 
 def fitted_mesh(target: Floats, source: Floats, opened: float = 0.0) -> Floats:

@@ -10,9 +10,8 @@ import cv2
 import numpy as np
 
 from faceveil.faces.face import Floats, Image
-from faceveil.faces.regions import Mask
 from faceveil.methods.styleid.blend import multiband
-from faceveil.methods.styleid.fit import FACE_OUTLINE, fitted_mesh, warp
+from faceveil.methods.styleid.fit import fitted_mesh, warp, within
 from faceveil.methods.styleid.light import Light, relit
 from faceveil.models.encoder import INPUT_SIZE, Encoder
 from faceveil.models.mobilestylegan import Floats as Vector
@@ -21,7 +20,7 @@ from faceveil.models.runtime import once
 SIZE = INPUT_SIZE  # px
 FEATURES = slice(2, 13)  # slots that stay the target's
 INSET = (
-    0.03  # of the outline's size, by which the face is cut smaller: nothing of the target's own hair comes in
+    0.03  # of the outline's size, by which the face is cut smaller: none of the target's own hair comes in
 )
 
 
@@ -36,18 +35,10 @@ def harmonised(
     there = mesh * (SIZE / crop.shape[0])
     onto = fitted_mesh(face_mesh, there)
     lit = relit(warp(face, face_mesh, onto), onto, light)
-    code = np.asarray(_encoder().encode(multiband(lit, small, _inside(there))[None])[0])
+    inside = within(there, SIZE, 1 - INSET)
+    code = np.asarray(_encoder().encode(multiband(lit, small, inside)[None])[0])
     code[FEATURES] = wplus[FEATURES]
     return code
-
-
-def _inside(mesh: Floats) -> Mask:
-    outline = mesh[FACE_OUTLINE]
-    centre = outline.mean(axis=0)
-    inner = centre + (1 - INSET) * (outline - centre)
-    mask = np.zeros((SIZE, SIZE), np.uint8)
-    cv2.fillPoly(mask, [np.rint((inner - 0.5) * 16).astype(np.int32)], 255, lineType=cv2.LINE_AA, shift=4)
-    return mask
 
 
 @once

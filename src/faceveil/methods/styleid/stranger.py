@@ -18,7 +18,7 @@ import numpy as np
 
 from faceveil.faces.face import Floats, Image
 from faceveil.methods.styleid.control import control
-from faceveil.methods.styleid.fit import FACE_OUTLINE
+from faceveil.methods.styleid.fit import within
 from faceveil.methods.styleid.targets import pool
 from faceveil.models.embedding_graphs import embedding
 from faceveil.models.layers import Node
@@ -73,12 +73,9 @@ def own_vector(name: str, target: int) -> Vector:
 def _surroundings(crop: Image, mesh: Floats) -> tuple[Vector, Vector]:
     """The photo, 1 × 3 × SIZE × SIZE in [-1, 1], and how much of a new face will be seen in each pixel."""
     small = cv2.resize(crop, (SIZE, SIZE), interpolation=cv2.INTER_AREA).astype(np.float32) / 127.5 - 1
-    outline = mesh[FACE_OUTLINE] * (SIZE / crop.shape[0])
-    middle = outline.mean(axis=0)
-    mask = np.zeros((SIZE, SIZE), np.float32)
-    cv2.fillPoly(mask, [np.rint(16 * (middle + OUTLINE * (outline - middle))).astype(np.int32)], 1.0, shift=4)
-    mask = np.asarray(cv2.GaussianBlur(mask, (0, 0), SOFT * SIZE), np.float32)
-    return np.ascontiguousarray(small.transpose(2, 0, 1)[None]), mask[None, None]
+    mask = within(mesh * (SIZE / crop.shape[0]), SIZE, OUTLINE).astype(np.float32) / 255
+    soft = np.asarray(cv2.GaussianBlur(mask, (0, 0), SOFT * SIZE), np.float32)
+    return np.ascontiguousarray(small.transpose(2, 0, 1)[None]), soft[None, None]
 
 
 @once
