@@ -26,7 +26,7 @@ from faceveil.methods.styleid.blend import (
     put_in,
     with_hair_of,
 )
-from faceveil.methods.styleid.check import DULL, Verdict, check, embeddings
+from faceveil.methods.styleid.check import BLIND, Verdict, check, embeddings
 from faceveil.methods.styleid.choice import STRANGE, shortlists
 from faceveil.methods.styleid.control import control, step_to_people
 from faceveil.methods.styleid.fit import fitted_mesh, looking, warp, with_forehead
@@ -469,6 +469,13 @@ def test_shut_eyes_and_another_grin_do_not_suit(trait, fine, off):
     assert suiting.suits and not other.suits and suiting.misfit < other.misfit
 
 
+def test_a_face_with_pale_eyes_is_tried_again():
+    seeing, dull = (
+        Verdict({}, 1.0, depth, np.zeros(len(NAMES)), 0.0, True, True, {}) for depth in (0.7, 0.3)
+    )
+    assert seeing.suits and not dull.suits and seeing.misfit < dull.misfit
+
+
 def test_eyes_may_be_wider_open_than_they_were():
     assert Verdict({}, 1.0, 1.0, 0.1 * np.eye(len(NAMES))[EYES_OPEN], 0.0, True, True, {}).suits
 
@@ -487,7 +494,7 @@ def test_a_face_without_eyes_does_not_hold(portrait):
     seeing, blank = (
         check(one, face, {}, person) for one in (crop, np.where(there[..., None], as_rgb(skin), crop))
     )
-    assert seeing.depth > 2 * DULL and blank.depth < DULL
+    assert seeing.depth > 2 * BLIND and blank.depth < BLIND
     assert not replace(seeing, margins={"": 2.0}, depth=blank.depth).holds(1.0)
 
 

@@ -18,7 +18,10 @@ from faceveil.models.mobilestylegan import Floats as Embedding
 from faceveil.models.recognizers import TEMPLATES, recognizer
 
 PRESENCE = 0.7  # the mesh network's, below which no face is left
-DULL = 0.25  # depth of eyes, below which it has none: not even in a fog
+BLIND, DULL = (
+    0.25,
+    0.4,
+)  # depth of eyes, below which it has none, not even in a fog, and below which it may have none
 TURN = 15.0  # degrees that the head may turn
 OPENING = 0.15  # outer eye distances that the mouth may open or close
 YEARS = 12.0  # by which the face may look older or younger
@@ -44,7 +47,7 @@ class Verdict:
         return (
             min(self.margins.values()) > needed
             and self.presence >= PRESENCE
-            and self.depth >= DULL
+            and self.depth >= BLIND
             and float(np.abs(self.change[[YAW, PITCH]]).max()) <= TURN
             and abs(float(self.change[MOUTH])) <= OPENING
         )
@@ -55,10 +58,10 @@ class Verdict:
         return self.same_gender and self.same_expression and max(self._off) <= 1
 
     @property
-    def _off(self) -> tuple[float, float, float]:
+    def _off(self) -> tuple[float, ...]:
         """By how much age, eyes and mouth are off, each in what it may be; eyes may be as open as they like."""
         shut, grin = max(0.0, -float(self.change[EYES])), abs(float(self.change[TEETH]))
-        return abs(self.years) / YEARS, shut / SHUT, grin / GRIN
+        return abs(self.years) / YEARS, shut / SHUT, grin / GRIN, DULL / max(self.depth, 0.01)
 
     @property
     def misfit(self) -> float:
