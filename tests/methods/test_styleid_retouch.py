@@ -8,11 +8,13 @@ from tests.methods.people import like
 
 from faceveil.faces.attributes import Attributes, attributes
 from faceveil.methods.styleid import swap
+from faceveil.methods.styleid.check import Verdict
 from faceveil.methods.styleid.control import control
 from faceveil.methods.styleid.looks import (
     EYES,
     KIND,
     MOUTH,
+    NAMES,
     OF_KIND,
     PITCH,
     TEETH,
@@ -22,7 +24,7 @@ from faceveil.methods.styleid.looks import (
     looks,
     odds,
 )
-from faceveil.methods.styleid.retouch import retouched
+from faceveil.methods.styleid.retouch import corrected, retouched
 from faceveil.methods.styleid.targets import (
     CLEAR,
     FEMALE,
@@ -161,6 +163,54 @@ def test_a_gaping_mouth_shows_more_teeth_where_the_source_does():
         grinning = replace(person, looks=_set(person.looks, TEETH, 2.0))
         more.append(_looks(retouched(grinning, pool().codes[row], swap._small))[TEETH] - person.looks[TEETH])
     assert np.mean(more) > 0.1
+
+
+def off(change: dict[int, float], years: float = 0.0, mood: str = "neutral", same: bool = True) -> Verdict:
+    """What a check may have seen of a face."""
+    moved = np.zeros(len(NAMES))
+    moved[list(change)] = list(change.values())
+    return Verdict(
+        {}, 1.0, 1.0, moved, years, True, same, {}, np.eye(7, dtype=np.float32)[EXPRESSIONS.index(mood)]
+    )
+
+
+def test_what_was_right_in_the_photo_is_not_corrected():
+    code = pool().codes[7]
+    fine = off({EYES: 0.03, TEETH: 0.2, YAW: 9.0}, years=2.0)
+    assert np.array_equal(corrected(like(7), code, fine), code)
+
+
+@pytest.mark.parametrize("years", [-9.0, 9.0])
+def test_a_face_too_old_or_too_young_in_the_photo_is_corrected(years):
+    before, after = (
+        np.mean([read_code(code).age for code in codes])
+        for codes in zip(
+            *(
+                (pool().codes[row], corrected(like(row), pool().codes[row], off({}, years)))
+                for row in (7, 70, 700, 7000, 1234, 2345)
+            ),
+            strict=True,
+        )
+    )
+    assert (before - after) * np.sign(years) > 2
+
+
+def test_eyes_shut_in_the_photo_are_opened():
+    more = []
+    for row in range(0, 11_000, 2200):
+        code = pool().codes[row]
+        more.append(_looks(corrected(like(row), code, off({EYES: -0.05})))[EYES] - _looks(code)[EYES])
+    assert np.mean(more) > 0.015
+
+
+def test_another_expression_in_the_photo_is_led_to_the_sources():
+    happy, gains = EXPRESSIONS.index("happy"), []
+    for row in np.flatnonzero(pool().expression[:, EXPRESSIONS.index("neutral")] > 0.8)[:300:75]:
+        person = replace(like(row), expression=np.eye(7, dtype=np.float32)[happy])
+        codes = pool().codes[row], corrected(person, pool().codes[row], off({}, same=False))
+        before, after = (read_code(code).expression[happy] for code in codes)
+        gains.append(after / before)
+    assert np.median(gains) > 2
 
 
 def test_a_mouth_closes_with_the_sources():

@@ -41,6 +41,7 @@ class Verdict:
     same_gender: bool  # as two networks see it on average
     same_expression: bool
     embeddings: Mapping[str, Embedding]  # of the new face
+    expression: Embedding  # its probabilities
 
     def holds(self, needed: float) -> bool:
         """What is claimed: beyond the thresholds, a face, in the same pose."""
@@ -128,4 +129,5 @@ def check(image: Image, face: Face, before: Mapping[str, Embedding], person: Per
         same_gender(seen_in, person),
         same_expression(seen_in, person),
         seen,
+        seen_in.expression,
     )

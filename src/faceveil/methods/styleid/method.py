@@ -33,6 +33,7 @@ from faceveil.methods.styleid.deal import dealt
 from faceveil.methods.styleid.guests import met, received, seen, targets_for
 from faceveil.methods.styleid.layers import LAYERS, WHOLE, encoded, swapped
 from faceveil.methods.styleid.mask import REGIONS, from_on, part_of
+from faceveil.methods.styleid.retouch import corrected
 from faceveil.methods.styleid.swap import (
     CARDS,
     Source,
@@ -41,7 +42,6 @@ from faceveil.methods.styleid.swap import (
     led_away,
     look_at,
     moved_code,
-    older,
     promising,
     rendered,
     sketch,
@@ -61,7 +61,7 @@ IN_COMPANY = {  # what a run over a set adds, at the highest level and below
     True: "In a run, none is nearer to anybody else, old face or new, than chance, and shows age, gender and "
     "beard of one of at least three people.",
 }
-OFF = 6.0  # years, from which a face is tried again older or younger
+OFF = 6.0  # years, from which a face is corrected
 FEATHER = 0.012  # of the crop's side
 
 
@@ -195,25 +195,25 @@ class StyleId:
             found = self._tried(source, target, number)
             if found is not None:
                 others = islice(left, TRIED - 1 - number % TRIED)
-                found = found if found.verdict.suits else self._mended(source, found, others)
-                return self._of_age(source, found).pasted
+                return self._mended(source, self._corrected(source, found), others).pasted
         return None
 
     def _mended(self, source: Source, found: "Tried", others: Iterator[tuple[int, int]]) -> "Tried":
         """The better of a face that lacks something and of those that may have it: where no other may, it stays."""
         for number, target in others:
+            if found.verdict.suits:
+                break
             if self.may_mend(source, target, number, found.verdict):
-                found = _better(found, self._tried(source, target, number))
-                if found.verdict.suits:
-                    break
+                other = self._tried(source, target, number)
+                found = _better(found, other and self._corrected(source, other))
         return found
 
-    def _of_age(self, source: Source, found: "Tried") -> "Tried":
-        """The same face older or younger, where it is plainly off in the photo and fits better then."""
-        years = found.verdict.years
-        if abs(years) <= OFF:
+    def _corrected(self, source: Source, found: "Tried") -> "Tried":
+        """The same face of another age or expression, with other eyes or teeth, where these are plainly off in the
+        photo and it fits better then."""
+        if found.verdict.suits and abs(found.verdict.years) <= OFF:
             return found
-        return _better(found, self._shown(source, older(found.wplus, -years)))
+        return _better(found, self._shown(source, corrected(source.person, found.wplus, found.verdict)))
 
     def may_mend(self, source: Source, target: int, number: int, lacking: Verdict) -> bool:
         """Whether a target's sketch shows what another's face lacked."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from faceveil.faces.attributes import attributes, expression_squares
 from faceveil.faces.face import Image
+from faceveil.methods.styleid.check import Verdict
 from faceveil.methods.styleid.control import control
 from faceveil.methods.styleid.harmony import FEATURES
 from faceveil.methods.styleid.looks import (
@@ -72,6 +73,17 @@ def retouched(person: Person, wplus: Floats, look: Callable[[Floats], Image]) ->
             wplus = wplus + _towards(wplus, person.expression, seen.expression)
         wplus = control().moved(wplus, change, FURTHEST)
     return wplus
+
+
+def corrected(person: Person, wplus: Floats, shown: Verdict) -> Floats:
+    """A code changed by what was off of it in the photo, where alone all that counts is seen."""
+    change = np.zeros(len(TRAITS))
+    change[AGE] = -_beyond(shown.years, YEARS)
+    change[TEETH] = -_beyond(float(shown.change[TEETH]), GRIN)
+    change[EYES] = HARD * max(0.0, -float(shown.change[EYES]))
+    if not shown.same_expression:
+        wplus = wplus + _towards(wplus, person.expression, shown.expression)
+    return control().moved(wplus, change, FURTHEST)
 
 
 def _beyond(difference: float, allowed: float) -> float:

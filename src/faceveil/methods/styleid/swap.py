@@ -35,7 +35,6 @@ from faceveil.methods.styleid.light import (
     with_lips_of,
 )
 from faceveil.methods.styleid.looks import (
-    AGE,
     EYES,
     FELT,
     GAZE_X,
@@ -46,7 +45,6 @@ from faceveil.methods.styleid.looks import (
     OF_KIND,
     PITCH,
     TEETH,
-    TRAITS,
     YAW,
     face_in_crop,
     looks,
@@ -269,13 +267,6 @@ def moved_code(source: Source, target: int, turn: int = 0) -> Vector:
     wplus = harmonised(source.crop, source.mesh, source.light, first.crop, first.mesh, wplus)
     wplus = led_away(source, target, wplus)
     return wplus if turn else retouched(source.person, wplus, _small)
-
-
-def older(wplus: Vector, years: float) -> Vector:
-    """A code of the same face so many years older, or as far as a step leads."""
-    change = np.zeros(len(TRAITS))
-    change[AGE] = years
-    return control().moved(wplus, change, FIRST)
 
 
 def led_away(source: Source, target: int, wplus: Vector) -> Vector:
