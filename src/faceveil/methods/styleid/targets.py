@@ -43,7 +43,7 @@ SHADE_FREE, SHADE_UNIT = 0.1, 0.1
 HAIR_FREE, HAIR_UNIT = 15.0, 8.0  # in Lab: dark hair made light is a smear, light hair made dark a smudge
 PATCHES_UNIT = 0.012  # a target in hard light cannot quite be given another
 FAR = 3.0  # units of age from which unlikeness grows linearly
-EXPRESSION_UNIT, ORIGIN_UNIT = 0.1, 0.09  # of a probability
+EXPRESSION_UNIT, ORIGIN_UNIT = 0.13, 0.09  # of a probability
 WORN_UNIT = dict(zip(WORN, (0.15, 0.25), strict=True))  # of a probability
 SOFTENED, GROWN = 0.08, 25.0  # years that a softer face looks younger, for each beyond these
 CLEAR = np.log(9.0)  # of the odds: nine of ten
