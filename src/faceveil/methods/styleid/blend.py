@@ -59,10 +59,13 @@ class Pictured:
 
 def hair_colour(pictured: Pictured) -> NDArray[np.float64]:
     """The mean of the hair's colours, in Lab; not a number where there is too little to tell."""
-    share = pictured.hair
+    return _mean_colour(pictured.lab, pictured.hair).astype(np.float64)
+
+
+def _mean_colour(lab: Weights, share: Weights) -> Weights:
     if share.sum() < LEAST_HAIR * share.size:
-        return np.full(3, np.nan)
-    return np.asarray(np.einsum("ij,ijk->k", share, pictured.lab) / share.sum(), np.float64)
+        return np.full(3, np.nan, np.float32)
+    return np.asarray(np.einsum("ij,ijk->k", share, lab) / share.sum(), np.float32)
 
 
 def head_window(mesh: Floats, side: int, covered: bool = False) -> Weights:
@@ -107,12 +110,9 @@ def _grown(person: Weights) -> Weights:
 def with_hair_of(source: Pictured, new: Pictured) -> Image:
     """The new picture with the hair around its face in the colour of the source's."""
     own = new.hair * _nearer_to_hair(new.lab, new.hair, new.mesh)
-    if min(source.hair.sum(), own.sum()) < LEAST_HAIR * own.size:
+    wanted, had = _mean_colour(source.lab, source.hair), _mean_colour(new.lab, own)
+    if np.isnan([*wanted, *had]).any():
         return new.crop
-    wanted, had = (
-        np.einsum("ij,ijk->k", share, lab) / share.sum()
-        for share, lab in ((source.hair, source.lab), (own, new.lab))
-    )
     gain = np.clip(wanted[0] / max(had[0], 1.0), LEAST_GAIN, [MOST_GAIN, 1, 1]).astype(
         np.float32
     )  # or grey turns red

@@ -9,7 +9,6 @@ from faceveil.faces import Face, with_mesh
 from faceveil.faces.align import Alignment, align_ffhq, similarity
 from faceveil.faces.attributes import Attributes, attributes
 from faceveil.faces.face import Image
-from faceveil.methods.styleid.fit import with_forehead
 from faceveil.methods.styleid.light import depth_of, light_on
 from faceveil.methods.styleid.looks import EYES, MOUTH, PITCH, TEETH, YAW, Floats, looks
 from faceveil.methods.styleid.targets import Person, by_two, labels
@@ -18,10 +17,8 @@ from faceveil.models.mobilestylegan import Floats as Embedding
 from faceveil.models.recognizers import TEMPLATES, recognizer
 
 PRESENCE = 0.7  # the mesh network's, below which no face is left
-BLIND, DULL = (
-    0.25,
-    0.4,
-)  # depth of eyes, below which it has none, not even in a fog, and below which it may have none
+BLIND = 0.25  # depth of eyes, below which it has none, not even in a fog
+DULL = 0.4  # depth of eyes, below which it may have none
 TURN = 15.0  # degrees that the head may turn
 OPENING = 0.15  # outer eye distances that the mouth may open or close
 YEARS = 12.0  # by which the face may look older or younger
@@ -109,7 +106,7 @@ def margins(before: Mapping[str, Embedding], after: Mapping[str, Embedding]) -> 
 def _depth(crop: Image, place: Alignment, face: Face) -> float:
     if face.mesh is None:
         return 0.0
-    mesh = with_forehead(place.points_to_crop(face.mesh[:, :2]))
+    mesh = place.points_to_crop(face.mesh[:, :2])
     return depth_of(crop, mesh, light_on(crop, mesh)).eyes
 
 

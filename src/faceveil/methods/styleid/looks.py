@@ -1,6 +1,7 @@
 """Looks: what of a face is kept when its identity goes: pose, mouth, eyes and gaze, by the mesh and within it."""
 
 from dataclasses import replace
+from typing import Any
 
 import cv2
 import numpy as np
@@ -111,7 +112,7 @@ def teeth(image: Image, face: Face) -> float:
     between = cv2.fillPoly(
         np.zeros(light.shape, np.float32), [np.rint(16 * lips).astype(np.int32)], 1, shift=4
     )
-    cheeks = np.median(_at(_lightness(image), face.mesh[CHEEKS, :2]))
+    cheeks = np.median(_lightness(_at(image, face.mesh[CHEEKS, :2])[None]))  # not of the whole photo
     beyond = light / max(float(cheeks), 1.0) - DIM
     return float(100 * (between * beyond).sum() / MOUTH_ZOOM**2)
 
@@ -159,7 +160,7 @@ def _lightness(image: Image) -> NDArray[np.float32]:
     return np.asarray(cv2.cvtColor(image, cv2.COLOR_RGB2LAB)[..., 0], np.float32)
 
 
-def _at(image: NDArray[np.float32], points: Floats) -> NDArray[np.float32]:
+def _at(image: NDArray[Any], points: Floats) -> NDArray[Any]:
     """The pixels at these points."""
     x, y = np.clip(np.rint(points - 0.5).astype(int), 0, np.array(image.shape[1::-1]) - 1).T
     return np.asarray(image[y, x])
