@@ -408,15 +408,23 @@ def passing(**more) -> SimpleNamespace:
     ("misfits", "kept"), [((3, 4, 1, 4, 2, 4), 200), ((1, 4, 2, 4, 2, 4), 60), ((3, 4, 3, 2, 4, 1), 90)]
 )
 def test_of_tries_and_their_corrections_the_best_is_kept(misfits, kept, monkeypatch, portrait):
-    monkeypatch.setattr(flow, "corrected", lambda person, wplus, shown: wplus)
+    monkeypatch.setattr(flow, "corrected", lambda person, wplus, shown: wplus + 1)
     promises = {"mended_by": lambda *_: True}
     verdicts = iter([passing(suits=False, misfit=misfit, **promises) for misfit in misfits])
     face, after = protected_with(verdicts, (60, 80, 200, 130, 140, 90), monkeypatch, portrait)
     assert np.abs(after[tuple(face.centre.astype(int)[::-1])].astype(int) - kept).max() <= 1
 
 
+def test_what_no_step_mends_is_not_rendered_twice(monkeypatch, portrait):
+    other_gender = passing(suits=False, misfit=10.0, mended_by=lambda *_: False)
+    monkeypatch.setattr(flow, "corrected", lambda person, wplus, shown: wplus.copy())
+    verdicts = iter([other_gender, passing(suits=True, misfit=0.0)])
+    protected_with(verdicts, (60, 200), monkeypatch, portrait)
+    assert next(verdicts, None) is not None  # it was not asked
+
+
 def test_a_second_target_is_tried_only_where_a_sketch_shows_what_is_missing(monkeypatch, portrait):
-    monkeypatch.setattr(flow, "corrected", lambda person, wplus, shown: wplus)
+    monkeypatch.setattr(flow, "corrected", lambda person, wplus, shown: wplus + 1)
     lacks = passing(suits=False, misfit=1.0, mended_by=lambda *_: False)
     verdicts = iter([lacks, lacks, passing(suits=True)])
     protected_with(verdicts, (60, 200, 130), monkeypatch, portrait)
@@ -426,7 +434,9 @@ def test_a_second_target_is_tried_only_where_a_sketch_shows_what_is_missing(monk
 @pytest.mark.parametrize(("misfit", "kept"), [(0.5, 200), (2.0, 60)])
 def test_a_face_that_looks_too_old_is_corrected_if_that_fits_better(misfit, kept, monkeypatch, portrait):
     asked = []
-    monkeypatch.setattr(flow, "corrected", lambda person, wplus, shown: asked.append(shown.years) or wplus)
+    monkeypatch.setattr(
+        flow, "corrected", lambda person, wplus, shown: asked.append(shown.years) or wplus + 1
+    )
     verdicts = iter([passing(suits=True, misfit=1.0, years=9.0), passing(suits=True, misfit=misfit)])
     face, after = protected_with(verdicts, (60, 200), monkeypatch, portrait)
     assert asked == [9.0]

@@ -213,7 +213,10 @@ class StyleId:
         photo and it fits better then."""
         if found.verdict.suits and abs(found.verdict.years) <= OFF:
             return found
-        return _better(found, self._shown(source, corrected(source.person, found.wplus, found.verdict)))
+        code = corrected(source.person, found.wplus, found.verdict)
+        if np.array_equal(code, found.wplus):  # it lacks what no step mends
+            return found
+        return _better(found, self._shown(source, code))
 
     def may_mend(self, source: Source, target: int, number: int, lacking: Verdict) -> bool:
         """Whether a target's sketch shows what another's face lacked."""
