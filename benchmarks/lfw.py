@@ -10,7 +10,7 @@ from faceveil.evaluation.protocol import read_pairs
 from faceveil.faces import Face, align_ffhq, find_faces, pose
 from faceveil.faces.attributes import attributes, skin_angle
 from faceveil.methods.styleid.check import embeddings
-from faceveil.methods.styleid.looks import looks
+from faceveil.methods.styleid.looks import closely, looks
 from faceveil.methods.styleid.targets import ORIGINS, labels
 from faceveil.models.recognizers import RECOGNIZERS
 from faceveil.photos import read_photo
@@ -65,6 +65,7 @@ def read(image: np.ndarray, face: Face) -> dict[str, object]:
         "embeddings": embeddings(image, face, list(RECOGNIZERS)),
         "age": seen.age, "female": seen.female, "expression": int(seen.expression.argmax()),
         "pose": np.array([head.yaw, head.pitch, head.roll]), "looks": looks(image, face),
+        "close": looks(image, closely(image, face)),
         "skin": skin_angle(image, face), "origin": origin(image, face),
     }  # fmt: skip
 

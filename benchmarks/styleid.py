@@ -382,10 +382,13 @@ def utility(before: dict[int, dict], after: dict[int, dict]) -> Row:
         "pose_error": [round(float(value), 2) for value in error("pose").mean(axis=0)],
         "skin_error": round(float(np.nanmean(error("skin"))), 2),
     }
-    for what, column in (("mouth", MOUTH), ("yaw", YAW), ("gaze", GAZE_X)):
-        result[f"{what}_correlation"] = round(
-            float(np.corrcoef(look[0][:, column], look[1][:, column])[0, 1]), 3
-        )
+    for way, (one, other) in (
+        ("", look),
+        ("close_", both("close")),
+    ):  # by a mesh of a detector's box, and a tight one
+        for what, column in (("mouth", MOUTH), ("yaw", YAW), ("gaze", GAZE_X)):
+            found = np.corrcoef(one[:, column], other[:, column])[0, 1]
+            result[f"{way}{what}_correlation"] = round(float(found), 3)
     return result
 
 

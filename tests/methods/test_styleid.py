@@ -259,10 +259,10 @@ def test_hair_takes_the_colour_of_the_sources(portrait):
 def test_a_forehead_in_the_light_keeps_its_colour_under_other_hair():
     dark, blond = (_head_of_colours(colour) for colour in ((40, 30, 25), (215, 180, 110)))
     out = with_hair_of(blond, dark).astype(float)
-    top = int(dark.mesh[468:, 1].min())
+    hairline, top = _hairline_and_top(dark.mesh)
     changed = np.abs(out - dark.crop).max(axis=2)
-    assert changed[: top // 2 - 4].min() > 25
-    assert changed[top // 2 + 8 : top].max() < 6
+    assert changed[: hairline - 4].min() > 25
+    assert changed[hairline + 8 : top].max() < 6
 
 
 def test_dark_hair_made_lighter_does_not_turn_red():
@@ -272,13 +272,19 @@ def test_dark_hair_made_lighter_does_not_turn_red():
 
 
 def _head_of_colours(hair_rgb: tuple[int, int, int]) -> Pictured:
-    """Skin, hair above, and between them a forehead that is lighter than the cheeks."""
+    """Skin, hair above, and between them a forehead that is lighter than the cheeks and less than the hair."""
     mesh = with_forehead(control().mesh * 256)
     crop = np.full((256, 256, 3), (205, 150, 125), np.uint8)
-    top = int(mesh[468:, 1].min())
-    crop[top // 2 : top] = (252, 225, 212)
-    crop[: top // 2] = hair_rgb
+    hairline, top = _hairline_and_top(mesh)
+    crop[hairline:top] = (252, 225, 212)
+    crop[:hairline] = hair_rgb
     return Pictured(crop, mesh, np.ones((256, 256), np.float32))
+
+
+def _hairline_and_top(mesh: np.ndarray) -> tuple[int, int]:
+    """Rows: where hair ends, and where the face's outline begins."""
+    top = int(mesh[468:, 1].min())
+    return 5 * top // 8, top
 
 
 def test_a_pyramid_blends_slow_colours_gradually_and_detail_sharply():

@@ -1,4 +1,4 @@
-"""Looks: what the mouth shows."""
+"""Looks: what the mouth shows, and how large a face is read."""
 
 from dataclasses import replace
 
@@ -7,7 +7,12 @@ import numpy as np
 import pytest
 
 from faceveil.faces import find_faces, with_mesh
-from faceveil.methods.styleid.looks import INNER_LIPS, NAMES, looks, teeth
+from faceveil.methods.styleid.fit import with_forehead
+from faceveil.methods.styleid.looks import INNER_LIPS, NAMES, closely, face_in_crop, looks, teeth
+from faceveil.methods.styleid.swap import fitted, generator, look_at
+from faceveil.methods.styleid.targets import pool
+
+EYES_APART = [33, 263]  # their outer corners
 
 
 @pytest.fixture(scope="module")
@@ -42,3 +47,42 @@ def test_the_sum_does_not_depend_on_the_pictures_size(mouths):
 def test_all_looks_have_a_name(portrait):
     face = with_mesh(portrait, find_faces(portrait)[:1])[0]
     assert looks(portrait, face).shape == (len(NAMES),)
+
+
+@pytest.fixture(scope="module")
+def found():
+    """Generated faces, and where a detector finds them."""
+    pictures = [generator().render(pool().codes[number][None], 256)[0] for number in range(0, 8000, 1000)]
+    faces = [find_faces(picture)[:1] for picture in pictures]
+    return [(picture, face[0]) for picture, face in zip(pictures, faces, strict=True) if face]
+
+
+def apart(mesh):
+    return float(np.hypot(*(mesh[EYES_APART[0], :2] - mesh[EYES_APART[1], :2])))
+
+
+def test_a_face_in_a_photo_is_read_as_large_as_in_its_crop(found):
+    assert len(found) >= 6
+    wide, close = (
+        np.mean([apart(read(*one).mesh) / apart(face_in_crop(one[0]).mesh) for one in found])
+        for read in (lambda picture, face: with_mesh(picture, [face])[0], closely)
+    )
+    assert close == pytest.approx(1, abs=0.02)
+    assert wide > 1.03  # what a detector's box alone would give
+
+
+def test_a_close_look_leaves_box_and_points_alone(found):
+    picture, face = found[0]
+    near = closely(picture, face)
+    assert np.array_equal(near.box_xyxy, face.box_xyxy) and np.array_equal(near.points, face.points)
+    assert near.presence > 0.5
+
+
+def test_a_face_laid_over_itself_keeps_its_size(found):
+    growth = []
+    for picture, face in found[:4]:
+        source = look_at(picture, face, ())
+        again = face_in_crop(source.crop)
+        laid = fitted(source, picture)  # the crop shows the same face, a little smaller
+        growth.append(apart(laid.mesh) / apart(with_forehead(again.mesh)))
+    assert np.mean(growth) == pytest.approx(1, abs=0.03)

@@ -10,7 +10,7 @@ from faceveil.faces.align import Alignment, align_ffhq, similarity
 from faceveil.faces.attributes import Attributes, attributes
 from faceveil.faces.face import Image
 from faceveil.methods.styleid.light import depth_of, light_on
-from faceveil.methods.styleid.looks import EYES, MOUTH, PITCH, TEETH, YAW, Floats, looks
+from faceveil.methods.styleid.looks import EYES, MOUTH, PITCH, TEETH, YAW, Floats, closely, looks
 from faceveil.methods.styleid.targets import Person, by_two, labels
 from faceveil.models.attrnet import INPUT_SIZE
 from faceveil.models.mobilestylegan import Floats as Embedding
@@ -112,7 +112,7 @@ def _depth(crop: Image, place: Alignment, face: Face) -> float:
 
 def check(image: Image, face: Face, before: Mapping[str, Embedding], person: Person) -> Verdict:
     """Look at a face after it was replaced; `before` are the source's embeddings."""
-    after = with_mesh(image, [face])[0]
+    after = closely(image, with_mesh(image, [face])[0])
     seen = embeddings(image, after, list(before))
     place = align_ffhq(after, INPUT_SIZE)
     crop = place.crop(image)

@@ -20,6 +20,7 @@ from faceveil.methods.styleid.control import control
 
 FACE_OUTLINE = slice(468, 468 + len(OVAL))  # of a mesh with forehead
 RAISED = 0.05  # of the face's height
+WIDER = 1.13  # times: the mesh's own outline lies within the jaw
 BEND = 0.45  # of the face's half width: how far inwards the outline's bend reaches
 SMOOTHING = 1e-5  # of the warp, which need not meet every vertex
 GRID = 40  # the warp is smooth, so it is solved on a coarse grid and enlarged
@@ -76,10 +77,12 @@ KNOTS = sorted(
 
 
 def with_forehead(mesh: Floats) -> Floats:
-    """The mesh (468 × 2) and after it the outline raised over the forehead, where the mesh ends too early."""
+    """The mesh (468 × 2) and after it its outline, WIDER and raised over the forehead: the mesh ends too early."""
     outline, down = mesh[OVAL, :2], mesh[152, :2] - mesh[10, :2]
-    upper = (outline.mean(axis=0) - outline) @ down / max(float(down @ down), 1e-9)
-    return np.vstack([mesh[:, :2], outline - np.clip(2 * upper, 0, 1)[:, None] * RAISED * down])
+    centre = outline.mean(axis=0)
+    upper = (centre - outline) @ down / max(float(down @ down), 1e-9)
+    raised = outline - np.clip(2 * upper, 0, 1)[:, None] * RAISED * down
+    return np.vstack([mesh[:, :2], centre + WIDER * (raised - centre)])
 
 
 def within(mesh: Floats, side: int, scale: float = 1.0) -> Mask:

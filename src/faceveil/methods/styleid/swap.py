@@ -46,6 +46,7 @@ from faceveil.methods.styleid.looks import (
     PITCH,
     TEETH,
     YAW,
+    closely,
     face_in_crop,
     looks,
     lower_face_shade,
@@ -179,7 +180,7 @@ def look_at(image: Image, face: Face, recognizers: tuple[str, ...]) -> Source | 
     part, corner = _surroundings(image, face)
     shift = np.array(corner, np.float64)
     face = Face(face.box_xyxy - np.tile(shift, 2), face.points - shift, face.score, face.detector)
-    face = with_mesh(part, [face])[0]
+    face = closely(part, with_mesh(part, [face])[0])
     if face.mesh is None or (face.presence or 0) < SURE:
         return None
     alignment = align_ffhq(face, 256)
