@@ -44,7 +44,8 @@ def main() -> None:
     y = np.concatenate([y - mean, photos[1] - photos[1].mean(0)]) / deviation
     explained(x, y)
     slopes = ridge(x, y)
-    identity, identity_mean = away()
+    kept = of_traits()
+    identity, identity_mean = away(kept)
     np.savez_compressed(
         control.DATA,
         moves=moves(slopes).astype(np.float16),
@@ -52,6 +53,7 @@ def main() -> None:
         deviation=deviation[: len(TRAITS)],
         identity=identity.astype(np.float16),
         identity_mean=identity_mean,
+        kept=kept.astype(np.float16),
         mesh=mean_mesh().astype(np.float32),
     )
 
@@ -117,19 +119,23 @@ def moves(slopes: np.ndarray) -> np.ndarray:
     return out
 
 
-def away() -> tuple[np.ndarray, np.ndarray]:
-    """For each recogniser the slopes of its embedding on the codes' axes, and its mean, over the pool of targets.
-
-    What leads away from a man leads to women and children first, or to a beard and glasses, so the part of the slopes
-    that changes age, gender, origin or anything else that was measured is taken out.
-    """
+def of_traits() -> np.ndarray:
+    """The codes' axes × measures, orthonormal: all that changes a trait or anything else that was measured."""
     faces = pool()
-    x = faces.codes.coordinates
     known = _outcomes(vars(faces), faces.labels)
     more = [label for label in range(len(ORIGINS), len(LABELS)) if label not in WORN_LABELS]  # known already
     y = np.column_stack([known, faces.expression, faces.shade, odds(faces.labels[:, more])])
-    kept = np.linalg.qr(ridge(x, (y - y.mean(0)) / y.std(0)))[0]
-    slopes = [ridge(x, vectors) for vectors in faces.embeddings.values()]
+    return np.linalg.qr(ridge(faces.codes.coordinates, (y - y.mean(0)) / y.std(0)))[0]
+
+
+def away(kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For each recogniser the slopes of its embedding on the codes' axes, and its mean, over the pool of targets.
+
+    What leads away from a man leads to women and children first, or to a beard and glasses, so the part of the slopes
+    that changes age, gender, origin or anything else that was measured (`kept`) is taken out.
+    """
+    faces = pool()
+    slopes = [ridge(faces.codes.coordinates, vectors) for vectors in faces.embeddings.values()]
     means = np.stack([vectors.mean(axis=0) for vectors in faces.embeddings.values()])
     return np.stack([one - kept @ (kept.T @ one) for one in slopes]), means
 

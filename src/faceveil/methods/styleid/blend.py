@@ -25,6 +25,8 @@ MOST_SHIFT = np.array([25.0, 20.0, 20.0], np.float32)  # by which it is recolour
 HAIR_FROM, HAIR_SURE = 0.35, 0.65  # of the way from the colour of skin to that of hair
 INNER = 0.97  # of the outline's size, within which it is face
 LEVELS = 4  # of the pyramid: colours meet over some 2 ** LEVELS px
+MIDDLE = 0.85  # of a new face's size, within which it has no holes
+FILL_LEVELS = 6  # of the one that fills
 UNLIKE_SKIN = 0.2  # from which a pixel may be hair
 FRINGE = 0.09  # of the way from forehead to chin, down to which hair may hang over the face
 FRINGE_DARKER = 10.0  # of lightness, than the cheeks: light hair cannot be told from a forehead in the light
@@ -90,15 +92,41 @@ def head_mask(window: Weights, person: Weights) -> Mask:
 def put_in(new: Pictured, source: Pictured, covered: bool = False) -> tuple[Image, Mask]:
     """The source's crop with the new head in it, and the mask of what changed.
 
-    Around the face only what is person in both pictures comes along: neither what is behind the new head, nor more
-    of it than the old head leaves room for.
+    Only what is person in the new picture comes along, and around the face no more of it than the old head leaves
+    room for. Where the old face was and the new one is not, one sees what was behind it.
     """
-    window = head_window(source.mesh, source.crop.shape[0], covered)
-    person = np.minimum(new.person, _grown(source.person))
-    matte = np.maximum(person, (window >= 1).astype(np.float32))[..., None]
-    ahead = np.rint(source.crop + matte * (new.crop.astype(np.float32) - source.crop)).astype(np.uint8)
+    side = source.crop.shape[0]
+    window = head_window(source.mesh, side, covered)
+    inside = window >= 1
+    head = np.maximum(new.person, _own_face(new.mesh, side, MIDDLE))
+    head = np.where(inside, head, np.minimum(head, _grown(source.person)))
+    ground = np.where(inside[..., None], without_face(source), source.crop).astype(np.float32)
+    ahead = np.rint(ground + head[..., None] * (new.crop - ground)).astype(np.uint8)
     met = multiband(ahead, source.crop, np.rint(255 * window).astype(np.uint8))
-    return met, head_mask(window, person)
+    return met, head_mask(window, head)
+
+
+def without_face(source: Pictured) -> Weights:
+    """The crop as if nobody's face were in it: what is around it, hair too, goes on over the skin."""
+    seen = np.maximum(np.clip(1 - 2 * _grown(source.person), 0, 1), _ramp(source.hair))
+    return filled(source.crop, seen * (1 - _own_face(source.mesh, source.crop.shape[0])))
+
+
+def filled(image: Image, weight: Weights) -> Weights:
+    """The image where it has weight, and elsewhere what lies around, from ever further away."""
+    known = _halved(np.dstack([image * weight[..., None], weight]).astype(np.float32), FILL_LEVELS)
+    mean = known[-1].reshape(-1, 4).sum(axis=0)
+    out = np.broadcast_to(mean[:3] / max(float(mean[3]), 1e-6), (*known[-1].shape[:2], 3))
+    for one in reversed(known):
+        share = one[..., 3:]
+        coarse = cv2.resize(out, one.shape[1::-1], interpolation=cv2.INTER_LINEAR)
+        out = one[..., :3] + (1 - share) * coarse
+    return np.asarray(out, np.float32)
+
+
+def _own_face(mesh: Floats, side: int, scale: float = 1.0) -> Weights:
+    """1 within the mesh itself: what is there is face, whatever a segmenter sees."""
+    return np.asarray(within(mesh[: FACE_OUTLINE.start], side, scale) / 255, np.float32)
 
 
 def _grown(person: Weights) -> Weights:

@@ -34,6 +34,7 @@ class Control:
     deviation: NDArray[np.float64]
     mesh: NDArray[np.float64]  # 468 × 2, the mean face's mesh in crop sides
     identity: dict[str, tuple[Floats, Floats]]  # recogniser → slopes (axes × 128) and mean embedding
+    kept: Floats  # axes × M, orthonormal: what of people's axes changes anything that was measured
 
     def moved(self, wplus: Floats, change: NDArray[np.float64], furthest: NDArray[np.float64]) -> Floats:
         """W+ (23 × 512) with its traits changed, each at most by its `furthest` in deviations."""
@@ -47,6 +48,10 @@ class Control:
         ]
         axes = len(next(iter(self.identity.values()))[0])
         return _unit(np.sum(ways, axis=0)) if ways else np.zeros(axes, np.float32)
+
+    def neutral(self, step: Floats) -> Floats:
+        """A step along people's axes without what of it would change age, pose, expression or kind."""
+        return np.asarray(step - self.kept @ (self.kept.T @ step), np.float32)
 
     def _towards(self, name: str, difference: NDArray[np.floating]) -> Floats:
         return _unit(self.identity[name][0] @ difference.astype(np.float32))
@@ -75,4 +80,5 @@ def control() -> Control:
             )
         }
         mesh = stored["mesh"].astype(np.float64)
-        return Control(moves, stored["mean"], stored["deviation"], mesh, identity)
+        kept = stored["kept"].astype(np.float32)
+        return Control(moves, stored["mean"], stored["deviation"], mesh, identity, kept)

@@ -86,10 +86,14 @@ def with_forehead(mesh: Floats) -> Floats:
 
 
 def within(mesh: Floats, side: int, scale: float = 1.0) -> Mask:
-    """0 to 255, side × side: the inside of a face's outline, made larger or smaller; its mesh has a forehead."""
-    outline = mesh[FACE_OUTLINE]
-    centre = outline.mean(axis=0)
-    corners = np.rint((centre + scale * (outline - centre) - 0.5) * 16).astype(np.int32)
+    """0 to 255, side × side: the inside of a face, made larger or smaller.
+
+    It is all that its vertices span: in a profile nose and lips lie before the outline. Of a mesh with forehead that
+    is the face as it is replaced, of one without the face as the network sees it.
+    """
+    hull = cv2.convexHull(mesh.astype(np.float32))[:, 0]
+    centre = mesh[OVAL].mean(axis=0) if len(mesh) == FACE_OUTLINE.start else mesh[FACE_OUTLINE].mean(axis=0)
+    corners = np.rint((centre + scale * (hull - centre) - 0.5) * 16).astype(np.int32)
     mask = np.zeros((side, side), np.uint8)
     return np.asarray(cv2.fillPoly(mask, [corners], 255, lineType=cv2.LINE_AA, shift=4), np.uint8)
 

@@ -54,6 +54,7 @@ def estranged(
         if loss < ENOUGH:
             break
         along = gradient[IDENTITY].sum(axis=0)  # a step is the same in all of these slots
+        along = control().neutral(along)
         length = max(float(np.linalg.norm(along)), 1e-9)
         change = -min(loss / length, MOST) / length * along
         wplus = wplus.copy()
