@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from faceveil.faces.face import Floats, Image
 from faceveil.faces.regions import Mask
-from faceveil.methods.styleid.fit import FACE_OUTLINE, within
+from faceveil.methods.styleid.fit import FACE_OUTLINE, spanned, within
 from faceveil.methods.styleid.light import Weights, as_lab, as_rgb, likeness, skin_colour, squared_distance
 
 # How far beyond the outline the new face reaches, in half widths of the face: around the hair and under the jaw.
@@ -126,7 +126,9 @@ def filled(image: Image, weight: Weights) -> Weights:
 
 def _own_face(mesh: Floats, side: int, scale: float = 1.0) -> Weights:
     """1 within the mesh itself: what is there is face, whatever a segmenter sees."""
-    return np.asarray(within(mesh[: FACE_OUTLINE.start], side, scale) / 255, np.float32)
+    own = mesh[: FACE_OUTLINE.start]
+    centre = own.mean(axis=0)
+    return np.asarray(spanned(centre + scale * (own - centre), side) / 255, np.float32)
 
 
 def _grown(person: Weights) -> Weights:

@@ -21,6 +21,7 @@ BLIND = 0.25  # depth of eyes, below which it has none, not even in a fog
 DULL = 0.4  # depth of eyes, below which it may have none
 TURN = 15.0  # degrees that the head may turn
 OPENING = 0.15  # outer eye distances that the mouth may open or close
+GAPE = 0.08  # the same, that looks odd
 YEARS = 12.0  # by which the face may look older or younger
 SHUT = 0.04  # eye widths by which eyes may be less open
 GRIN = 1.5  # by which the mouth may show more or less, see looks.teeth
@@ -59,7 +60,8 @@ class Verdict:
     def _off(self) -> tuple[float, ...]:
         """By how much age, eyes and mouth are off, each in what it may be; eyes may be as open as they like."""
         shut, grin = max(0.0, -float(self.change[EYES])), abs(float(self.change[TEETH]))
-        return abs(self.years) / YEARS, shut / SHUT, grin / GRIN, DULL / max(self.depth, 0.01)
+        mouth = abs(float(self.change[MOUTH])) / GAPE, grin / GRIN
+        return abs(self.years) / YEARS, shut / SHUT, *mouth, DULL / max(self.depth, 0.01)
 
     @property
     def misfit(self) -> float:

@@ -24,6 +24,9 @@ WIDER = 1.13  # times: the mesh's own outline lies within the jaw
 BEND = 0.45  # of the face's half width: how far inwards the outline's bend reaches
 SMOOTHING = 1e-5  # of the warp, which need not meet every vertex
 GRID = 40  # the warp is smooth, so it is solved on a coarse grid and enlarged
+PROFILE, TURNED = 0.12, 0.28  # of the way from cheek to cheek, at which the nose lies
+NOSE_TIP, CHEEKS = 1, (234, 454)  # vertices
+MOST_LIPS = 0.05  # distances between the outer corners of the eyes, by which lips are moved
 IRIS = 0.26  # of the eye's width: how far around an iris the picture moves with it
 UPPER_INNER = [191, 80, 81, 82, 13, 312, 311, 310, 415]
 LOWER_INNER = [95, 88, 178, 87, 14, 317, 402, 318, 324]
@@ -86,14 +89,19 @@ def with_forehead(mesh: Floats) -> Floats:
 
 
 def within(mesh: Floats, side: int, scale: float = 1.0) -> Mask:
-    """0 to 255, side × side: the inside of a face, made larger or smaller.
+    """0 to 255, side × side: the inside of a face that is replaced, made larger or smaller; its mesh has a forehead.
 
-    It is all that its vertices span: in a profile nose and lips lie before the outline. Of a mesh with forehead that
-    is the face as it is replaced, of one without the face as the network sees it.
+    It is all that its vertices span, WIDER: in a profile nose and lips lie before the outline.
     """
-    hull = cv2.convexHull(mesh.astype(np.float32))[:, 0]
-    centre = mesh[OVAL].mean(axis=0) if len(mesh) == FACE_OUTLINE.start else mesh[FACE_OUTLINE].mean(axis=0)
-    corners = np.rint((centre + scale * (hull - centre) - 0.5) * 16).astype(np.int32)
+    outline = mesh[FACE_OUTLINE]
+    centre = outline.mean(axis=0)
+    wider = centre + WIDER * (mesh[: FACE_OUTLINE.start] - centre)
+    return spanned(centre + scale * (np.vstack([outline, wider]) - centre), side)
+
+
+def spanned(points: Floats, side: int) -> Mask:
+    """0 to 255, side × side: the convex hull of points."""
+    corners = np.rint((cv2.convexHull(points.astype(np.float32)) - 0.5) * 16).astype(np.int32)
     mask = np.zeros((side, side), np.uint8)
     return np.asarray(cv2.fillPoly(mask, [corners], 255, lineType=cv2.LINE_AA, shift=4), np.uint8)
 
@@ -105,8 +113,18 @@ def fitted_mesh(target: Floats, source: Floats, opened: float = 0.0) -> Floats:
     """
     matrix = similarity(target[FACE_OUTLINE], source[FACE_OUTLINE])
     laid = target @ matrix[:, :2].T + matrix[:, 2]
-    laid = laid + _rim()[:, None] * (source - laid)
+    bend = min(_frontal(mesh) for mesh in (target, source))
+    laid = laid + bend * _rim()[:, None] * (source - laid)
     return _opened(_with_lips_of(source, _with_corners_of(source, laid)), opened)
+
+
+def _frontal(mesh: Floats) -> float:
+    """1 of a face seen from the front, 0 of a profile, whose mesh has its outline behind nose and lips: to bend the
+    picture to that would fold it."""
+    right, left = mesh[list(CHEEKS)]
+    across = left - right
+    nose = float((mesh[NOSE_TIP] - right) @ across / max(float(across @ across), 1e-9))  # 0.5 in the middle
+    return float(np.clip((min(nose, 1 - nose) - PROFILE) / (TURNED - PROFILE), 0, 1))
 
 
 def irises(mesh: Floats, gaze: Floats) -> Floats:
@@ -198,10 +216,12 @@ def _down(mesh: Floats) -> Floats:
 
 
 def _with_lips_of(source: Floats, laid: Floats) -> Floats:
-    """Lips as far apart as the source's."""
+    """Lips as far apart as the source's, or nearly: teeth that lips are drawn over look like none."""
     out = laid.copy()
     down = _down(laid)
+    most = MOST_LIPS * float(np.hypot(*(laid[LEFT_CORNERS[1]] - laid[RIGHT_CORNERS[0]])))
     gap = _gap(source, UPPER_INNER, LOWER_INNER, down) - _gap(laid, UPPER_INNER, LOWER_INNER, down)
+    gap = float(np.clip(gap, -most, most))
     out[UPPER_LIP] -= 0.3 * gap * down
     out[LOWER_LIP] += 0.7 * gap * down  # the jaw moves, the upper lip hardly
     return out

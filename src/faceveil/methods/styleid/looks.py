@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faceveil.faces import Face, pose, with_mesh
-from faceveil.faces.align import Alignment, similarity
+from faceveil.faces.align import Alignment, align_ffhq, similarity
 from faceveil.faces.attributes import face_at
 from faceveil.faces.eyes import eyes
 from faceveil.faces.face import Image
@@ -69,6 +69,7 @@ DIM = 0.6  # lightness, in that of the cheeks, between teeth and throat
 # The five points of a face in FFHQ's crop, as parts of its side (means over generated faces).
 FFHQ_POINTS = np.array([[0.377, 0.474], [0.623, 0.474], [0.5, 0.632], [0.385, 0.722], [0.615, 0.722]])
 FFHQ_BOX = np.array([0.24, 0.28, 0.76, 0.84])  # where the mesh network looks
+TURNED = 30.0  # degrees
 
 
 def face_in_crop(crop: Image) -> Face:
@@ -86,15 +87,18 @@ def closely(image: Image, face: Face) -> Face:
     """
     near = face
     for _ in range(2):  # the first points are those of a mesh that is too large
-        near = with_mesh(image, [replace(near, box_xyxy=_tight_box(near.points))])[0]
+        near = with_mesh(image, [replace(near, box_xyxy=_tight_box(near))])[0]
     return replace(face, mesh=near.mesh, presence=near.presence)
 
 
-def _tight_box(points: Floats) -> Floats:
-    """FFHQ_BOX over these points."""
-    place = similarity(FFHQ_POINTS, points)
-    centre = place[:, :2] @ (FFHQ_BOX[:2] + FFHQ_BOX[2:]) / 2 + place[:, 2]
-    half = (FFHQ_BOX[2:] - FFHQ_BOX[:2]) / 2 * np.sqrt(np.linalg.det(place[:, :2]))
+def _tight_box(face: Face) -> Floats:
+    """FFHQ_BOX where the face lies in its photo, by all five points, or by eyes and mouth alone in a head that is
+    turned far, whose points lie closer together."""
+    place = Alignment(similarity(face.points, FFHQ_POINTS), 1)
+    if face.mesh is not None and abs(pose(face).yaw) > TURNED:
+        place = align_ffhq(face, 1)
+    centre = place.points_to_photo((FFHQ_BOX[:2] + FFHQ_BOX[2:]) / 2)
+    half = (FFHQ_BOX[2:] - FFHQ_BOX[:2]) / 2 / place.zoom
     return np.concatenate([centre - half, centre + half])
 
 

@@ -79,6 +79,7 @@ def corrected(person: Person, wplus: Floats, shown: Verdict) -> Floats:
     """A code changed by what was off of it in the photo, where alone all that counts is seen."""
     change = np.zeros(len(TRAITS))
     change[AGE] = -_beyond(shown.years, YEARS)
+    change[MOUTH] = -_beyond(float(shown.change[MOUTH]), OPENING)
     change[TEETH] = -_beyond(float(shown.change[TEETH]), GRIN)
     change[EYES] = HARD * max(0.0, -float(shown.change[EYES]))
     if not shown.same_expression:
