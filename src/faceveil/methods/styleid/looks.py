@@ -94,11 +94,11 @@ def closely(image: Image, face: Face) -> Face:
 def _tight_box(face: Face) -> Floats:
     """FFHQ_BOX where the face lies in its photo, by all five points, or by eyes and mouth alone in a head that is
     turned far, whose points lie closer together."""
-    place = Alignment(similarity(face.points, FFHQ_POINTS), 1)
+    place = similarity(FFHQ_POINTS, face.points)
     if face.mesh is not None and abs(pose(face).yaw) > TURNED:
-        place = align_ffhq(face, 1)
-    centre = place.points_to_photo((FFHQ_BOX[:2] + FFHQ_BOX[2:]) / 2)
-    half = (FFHQ_BOX[2:] - FFHQ_BOX[:2]) / 2 / place.zoom
+        place = align_ffhq(face, 1).to_photo
+    centre = place[:, :2] @ (FFHQ_BOX[:2] + FFHQ_BOX[2:]) / 2 + place[:, 2]
+    half = (FFHQ_BOX[2:] - FFHQ_BOX[:2]) / 2 * np.sqrt(np.linalg.det(place[:, :2]))
     return np.concatenate([centre - half, centre + half])
 
 
