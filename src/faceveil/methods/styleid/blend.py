@@ -24,7 +24,7 @@ LEAST_GAIN, MOST_GAIN = 0.25, 1.3  # by which hair is made darker or lighter
 MOST_SHIFT = np.array([25.0, 20.0, 20.0], np.float32)  # by which it is recoloured besides, in Lab
 HAIR_FROM, HAIR_SURE = 0.35, 0.65  # of the way from the colour of skin to that of hair
 INNER = 0.97  # of the outline's size, within which it is face
-LEVELS = 4  # of the pyramid: colours meet over some 2 ** LEVELS px
+MEET = 16  # part of the side over which colours meet
 MIDDLE = 0.85  # of a new face's size, within which it has no holes
 FILL_LEVELS = 6  # of the one that fills
 UNLIKE_SKIN = 0.2  # from which a pixel may be hair
@@ -89,27 +89,32 @@ def head_mask(window: Weights, person: Weights) -> Mask:
     return np.asarray(np.rint(255 * share), np.uint8)
 
 
-def put_in(new: Pictured, source: Pictured, covered: bool = False) -> tuple[Image, Mask]:
+def put_in(
+    new: Pictured, source: Pictured, covered: bool = False, bald: bool = False
+) -> tuple[Image, Mask]:
     """The source's crop with the new head in it, and the mask of what changed.
 
     Only what is person in the new picture comes along, and around the face no more of it than the old head leaves
-    room for. Where the old face was and the new one is not, one sees what was behind it.
+    room for. Where the old face was and the new one is not, one sees what was behind it. Of a bald head above the
+    face only the slow colours change, until they meet the new forehead's.
     """
     side = source.crop.shape[0]
-    window = head_window(source.mesh, side, covered)
+    window = head_window(source.mesh, side, covered or bald)
     inside = window >= 1
     head = np.maximum(new.person, _own_face(new.mesh, side, MIDDLE))
     head = np.where(inside, head, np.minimum(head, _grown(source.person)))
-    ground = np.where(inside[..., None], without_face(source), source.crop).astype(np.float32)
+    ground = np.where(inside[..., None], without_face(source, inside), source.crop).astype(np.float32)
     ahead = np.rint(ground + head[..., None] * (new.crop - ground)).astype(np.uint8)
     met = multiband(ahead, source.crop, np.rint(255 * window).astype(np.uint8))
-    return met, head_mask(window, head)
+    return met, head_mask(head_window(source.mesh, side) if bald else window, head)
 
 
-def without_face(source: Pictured) -> Weights:
-    """The crop as if nobody's face were in it: what is around it, hair too, goes on over the skin."""
+def without_face(source: Pictured, inside: NDArray[np.bool_]) -> Weights:
+    """The crop as if nobody's face were `inside`: what stays around it, and hair and background within, go on over
+    the skin."""
     seen = np.maximum(np.clip(1 - 2 * _grown(source.person), 0, 1), _ramp(source.hair))
-    return filled(source.crop, seen * (1 - _own_face(source.mesh, source.crop.shape[0])))
+    seen = np.maximum(seen * (1 - _own_face(source.mesh, source.crop.shape[0])), ~inside)
+    return filled(source.crop, seen)
 
 
 def filled(image: Image, weight: Weights) -> Weights:
@@ -153,8 +158,9 @@ def with_hair_of(source: Pictured, new: Pictured) -> Image:
     return as_rgb(lab)
 
 
-def multiband(new: Image, old: Image, mask: Mask, levels: int = LEVELS) -> Image:
+def multiband(new: Image, old: Image, mask: Mask) -> Image:
     """`new` where the mask is set, else `old`: slow colours meet gradually, detail sharply (Burt, Adelson 1983)."""
+    levels = max(1, round(np.log2(len(mask) / MEET)))
     weight = np.asarray(cv2.GaussianBlur((mask > 127).astype(np.float32), (0, 0), 1.0), np.float32)
     gaps = _halved(np.asarray(new.astype(np.float32) - old, np.float32), levels)
     shares = [one[..., None] for one in _halved(weight, levels)]

@@ -343,7 +343,8 @@ def fitted(source: Source, crop: Image) -> Fitted:
     lit = as_deep_as(lit, onto, source.depth)
     person = np.asarray(laid[..., 3] / 255, np.float32)
     lit = with_hair_of(source.pictured, Pictured(lit, onto, person))
-    return Fitted(*put_in(Pictured(lit, onto, person), source.pictured, source.person.covered), onto)
+    head, shown = Pictured(lit, onto, person), source.person
+    return Fitted(*put_in(head, source.pictured, shown.covered, shown.bald), onto)
 
 
 def _as_bytes(share: Weights) -> Mask:

@@ -68,8 +68,13 @@ class Person:
 
     @property
     def covered(self) -> bool:
-        """By a hat or a scarf, or bald, as AttrNet sees it: no hair of another goes with that."""
-        return bool(max(self.labels[LABELS.index(name)] for name in ("hat", "bald")) > 0.5)
+        """By a hat or a scarf, as AttrNet sees it: no hair of another goes with that."""
+        return bool(self.labels[LABELS.index("hat")] > 0.5)
+
+    @property
+    def bald(self) -> bool:
+        """With nothing on its head, not even hair."""
+        return not self.covered and bool(self.labels[LABELS.index("bald")] > 0.5)
 
     @property
     def origin(self) -> int:
