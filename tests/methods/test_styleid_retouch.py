@@ -203,6 +203,14 @@ def test_eyes_shut_in_the_photo_are_opened():
     assert np.mean(more) > 0.015
 
 
+def test_a_mouth_too_open_in_the_photo_is_closed():
+    less = []
+    for row in np.flatnonzero(pool().looks[:, MOUTH] > 0.2)[:24:6]:
+        code = pool().codes[row]
+        less.append(_looks(code)[MOUTH] - _looks(corrected(like(row), code, off({MOUTH: 0.1})))[MOUTH])
+    assert np.mean(less) > 0.02
+
+
 def test_another_expression_in_the_photo_is_led_to_the_sources():
     happy, gains = EXPRESSIONS.index("happy"), []
     for row in np.flatnonzero(pool().expression[:, EXPRESSIONS.index("neutral")] > 0.8)[:300:75]:

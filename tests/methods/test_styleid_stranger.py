@@ -5,16 +5,20 @@ import numpy as np
 import pytest
 
 from faceveil.faces import find_faces
+from faceveil.faces.attributes import attributes
 from faceveil.faces.paste import paste
 from faceveil.methods import method
 from faceveil.methods.styleid import method as flow
 from faceveil.methods.styleid import stranger, swap
 from faceveil.methods.styleid.check import embeddings
 from faceveil.methods.styleid.choice import TRIED
+from faceveil.methods.styleid.control import control
 from faceveil.methods.styleid.fit import FACE_OUTLINE
+from faceveil.methods.styleid.looks import face_in_crop, looks, traits
 from faceveil.methods.styleid.stranger import IDENTITY, MOST, STEPS, estranged, own_vector
 from faceveil.methods.styleid.swap import Source, look_at
-from faceveil.methods.styleid.targets import pool
+from faceveil.methods.styleid.targets import by_two, kind_of, labels, pool
+from faceveil.models.mobilestylegan import SLOTS
 from faceveil.models.recognizers import RECOGNIZERS, recognizer
 from faceveil.models.wspace import w_space
 
@@ -117,3 +121,33 @@ def test_a_mixed_code_is_led_on_only_where_the_mix_alone_did_not_hide_anybody(na
     for number in range(2 * TRIED):
         method(name).code(source, number, number)
     assert asked == list(range(TRIED, 2 * TRIED))
+
+
+def test_a_neutral_step_changes_traits_much_less_than_what_it_leaves_out():
+    codes, kept = pool().codes, control().kept
+    assert np.allclose(kept.T @ kept, np.eye(kept.shape[1]), atol=5e-3)
+    any_way = np.random.default_rng(0).standard_normal(len(kept)).astype(np.float32)
+    neutral = control().neutral(any_way)
+    assert np.abs(kept.T @ neutral).max() < 0.05
+
+    def off(step: np.ndarray) -> float:
+        """By how much the traits of some targets change, in deviations, six such steps long."""
+        along = np.zeros((SLOTS, len(step)), np.float32)
+        along[IDENTITY] = 6 * step / np.linalg.norm(step)
+        return float(
+            np.mean([np.abs(_traits(codes.stepped(row, along)) - _traits(codes[row])) for row in ROWS])
+        )
+
+    assert off(neutral) < 0.6 * off(any_way - neutral)
+
+
+ROWS = (7, 700, 1234, 2345, 4567, 7000)
+
+
+def _traits(wplus: np.ndarray) -> np.ndarray:
+    crop = swap._small(wplus)
+    face = face_in_crop(crop)
+    shown = labels(crop)
+    seen = by_two(attributes(crop, face), shown)
+    found = traits(looks(crop, face), seen.age, kind_of(shown, seen.female), seen.expression)
+    return found / control().deviation

@@ -3,6 +3,7 @@
 import gc
 import sys
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -150,11 +151,18 @@ def _load_ahead(method: "Method", detector: str, engine: str, workers: int | Non
         prepare_ahead(detector, mesh=getattr(method, "needs_mesh", True))
 
 
+def _load_meanwhile(method: "Method") -> None:
+    """What a method's first face would wait for, while photos are read and searched."""
+    if load := getattr(method, "load", None):
+        Thread(target=load, daemon=True).start()
+
+
 def _run(
     plan: "Plan", settings: "Settings", engine: str, workers: int | None, resume: bool, overwrite: bool
 ) -> "Summary":
     from faceveil.cli.render import stage_bars
     from faceveil.models import weights
+    from faceveil.models.runtime import threads_wanted
     from faceveil.pipeline import run
     from faceveil.pipeline.engines import engine as make_engine
 
@@ -162,6 +170,8 @@ def _run(
     gc.set_threshold(*SEARCH_AFTER)
     for card in settings.cards:  # before the workers start, so that each file is fetched once
         weights(card)
+    if threads_wanted(engine, workers):
+        _load_meanwhile(settings.method)
     chosen = make_engine(engine, workers)
     if len(plan.jobs) == 1:  # starting processes would take longer than the work
         chosen = make_engine("serial")

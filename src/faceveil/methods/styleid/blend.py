@@ -26,6 +26,7 @@ HAIR_FROM, HAIR_SURE = 0.35, 0.65  # of the way from the colour of skin to that 
 INNER = 0.97  # of the outline's size, within which it is face
 MEET = 16  # part of the side over which colours meet
 MIDDLE = 0.85  # of a new face's size, within which it has no holes
+NOBODY = 0.25  # of how surely a pixel shows a person, up to which it may show what is behind
 FILL_LEVELS = 6  # of the one that fills
 UNLIKE_SKIN = 0.2  # from which a pixel may be hair
 FRINGE = 0.09  # of the way from forehead to chin, down to which hair may hang over the face
@@ -89,9 +90,7 @@ def head_mask(window: Weights, person: Weights) -> Mask:
     return np.asarray(np.rint(255 * share), np.uint8)
 
 
-def put_in(
-    new: Pictured, source: Pictured, covered: bool = False, bald: bool = False
-) -> tuple[Image, Mask]:
+def put_in(new: Pictured, source: Pictured, covered: bool = False, bald: bool = False) -> tuple[Image, Mask]:
     """The source's crop with the new head in it, and the mask of what changed.
 
     Only what is person in the new picture comes along, and around the face no more of it than the old head leaves
@@ -112,7 +111,7 @@ def put_in(
 def without_face(source: Pictured, inside: NDArray[np.bool_]) -> Weights:
     """The crop as if nobody's face were `inside`: what stays around it, and hair and background within, go on over
     the skin."""
-    seen = np.maximum(np.clip(1 - 2 * _grown(source.person), 0, 1), _ramp(source.hair))
+    seen = np.maximum(_ramp(1 - source.person / NOBODY), _ramp(source.hair))
     seen = np.maximum(seen * (1 - _own_face(source.mesh, source.crop.shape[0])), ~inside)
     return filled(source.crop, seen)
 

@@ -36,11 +36,12 @@ def harmonised(
     onto = fitted_mesh(face_mesh, there)
     lit = relit(warp(face, face_mesh, onto), onto, light)
     inside = within(there, SIZE, 1 - INSET)
-    code = np.asarray(_encoder().encode(multiband(lit, small, inside)[None])[0])
+    code = np.asarray(encoder().encode(multiband(lit, small, inside)[None])[0])
     code[FEATURES] = wplus[FEATURES]
     return code
 
 
 @once
-def _encoder() -> Encoder:
+def encoder() -> Encoder:
+    """The one that reads heads."""
     return Encoder()

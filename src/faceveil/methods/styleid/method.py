@@ -40,6 +40,7 @@ from faceveil.methods.styleid.swap import (
     choose,
     fitted,
     led_away,
+    load,
     look_at,
     moved_code,
     promising,
@@ -141,6 +142,10 @@ class StyleId:
     def diverse(self) -> bool:
         """At the highest level new faces also keep apart from each other."""
         return self.privacy == "high"
+
+    def load(self) -> None:
+        """Prepare the networks for which the first face would wait longest, in the order in which it needs them."""
+        load(self.recognizers)
 
     def meet(self, crop: Image) -> Met | None:
         """What to remember of an aligned face."""

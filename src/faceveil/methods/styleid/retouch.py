@@ -100,7 +100,7 @@ def _clearly(seen: Floats, wanted: Floats) -> bool:
 def _towards(wplus: Floats, wanted: Floats, seen: Floats) -> Floats:
     """A step of LENGTH down the slope of −log(probability); its gradient by the logits is `seen` less the wanted."""
     against = seen - np.eye(len(seen), dtype=np.float32)[wanted.argmax()]
-    gradient = _slope()(wplus, [against[None]])[FEATURES]
+    gradient = expression_slope()(wplus, [against[None]])[FEATURES]
     length = max(float(np.linalg.norm(gradient)), 1e-9)
     step = np.zeros_like(wplus)
     step[FEATURES] = np.einsum(
@@ -110,7 +110,8 @@ def _towards(wplus: Floats, wanted: Floats, seen: Floats) -> Floats:
 
 
 @once
-def _slope() -> Slope:
+def expression_slope() -> Slope:
+    """Of what the network reads, against given weights of the expressions."""
     op = openvino().opset13
 
     def loss(picture: Node) -> tuple[Node, list[Node]]:

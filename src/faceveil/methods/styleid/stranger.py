@@ -45,7 +45,7 @@ def estranged(
     """The code (23 × 512) of a target, led away from the source: its crop, its mesh with forehead, its vectors."""
     if not embeddings:
         return wplus
-    slope, axes = _slope(tuple(embeddings)), _axes()
+    slope, axes = away_slope(tuple(embeddings)), _axes()
     given = [*_surroundings(crop, mesh)]
     for name, vector in embeddings.items():
         given += [np.asarray(one[None], np.float32) for one in (vector, own_vector(name, target))]
@@ -87,7 +87,8 @@ def _axes() -> Vector:
 
 
 @once
-def _slope(names: Sequence[str]) -> Slope:
+def away_slope(names: Sequence[str]) -> Slope:
+    """Of what is missing to a stranger by these recognisers."""
     op = openvino().opset13
 
     def loss(picture: Node) -> tuple[Node, list[Node]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from heapq import heappop, heappush
 from itertools import chain, islice
 
@@ -22,7 +22,7 @@ from faceveil.methods.styleid.check import embeddings, margins, same_gender
 from faceveil.methods.styleid.choice import TRIED, shortlists
 from faceveil.methods.styleid.control import control, step_to_people
 from faceveil.methods.styleid.fit import fitted_mesh, looking, warp, with_forehead
-from faceveil.methods.styleid.harmony import harmonised
+from faceveil.methods.styleid.harmony import encoder, harmonised
 from faceveil.methods.styleid.light import (
     PATCHY,
     Depth,
@@ -52,8 +52,8 @@ from faceveil.methods.styleid.looks import (
     lower_face_shade,
     traits,
 )
-from faceveil.methods.styleid.retouch import SKETCH, retouched
-from faceveil.methods.styleid.stranger import IDENTITY, estranged
+from faceveil.methods.styleid.retouch import SKETCH, expression_slope, retouched
+from faceveil.methods.styleid.stranger import IDENTITY, away_slope, estranged
 from faceveil.methods.styleid.targets import WORN_LABELS, Person, by_two, kind_of, labels, pool
 from faceveil.models.attributes import EXPRESSIONS
 from faceveil.models.generator import Generator
@@ -363,6 +363,13 @@ def _surroundings(image: Image, face: Face) -> tuple[Image, tuple[int, int]]:
 def _render_size(side: float) -> int:
     """The smallest render that is not much coarser than the photo."""
     return next((size for size in SIZES if size >= 0.8 * side), LARGEST)
+
+
+def load(recognizers: Sequence[str]) -> None:
+    """Prepare what takes longest."""
+    generator().compiled(SKETCH)
+    for build in (encoder, partial(away_slope, tuple(recognizers)), expression_slope):
+        build()
 
 
 @once
