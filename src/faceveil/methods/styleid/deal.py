@@ -11,13 +11,16 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from faceveil.methods.styleid.choice import FEWEST, TRIED
+from faceveil.methods.styleid.choice import TRIED
 from faceveil.methods.styleid.targets import Pool, pool
 from faceveil.models.mobilestylegan import Floats
 from faceveil.models.recognizers import recognizer
 
 NEAR = 0.4  # thresholds within which a target crowds another
-UNLIKE = 0.1  # share of the suitable targets, those most unlike what the person's other photos were dealt
+UNLIKE, LEAST = (
+    0.04,
+    4,
+)  # share of the suitable targets, those most unlike what the person's other photos were dealt
 Ints = NDArray[np.int64]
 
 
@@ -64,7 +67,7 @@ class Hands:
             judge, vectors = recognizer(name), pool().embeddings[name]
             middle = (total - vectors[list(own)].sum(axis=0)) / (self.count - len(own))
             far += judge.distance(vectors[those], middle.astype(np.float32)) / judge.threshold
-        return those[np.argsort(-far, kind="stable")[: max(FEWEST, round(UNLIKE * len(those)))]]
+        return those[np.argsort(-far, kind="stable")[: max(LEAST, round(UNLIKE * len(those)))]]
 
 
 def nearness(targets: Pool, target: int, recognizers: Sequence[str]) -> Floats:

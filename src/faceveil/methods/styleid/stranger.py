@@ -34,6 +34,7 @@ MOST = 3.0  # of a step, in deviations of people
 IDENTITY = slice(4, 13)  # slots
 FAR = 1.05  # from the source, in mean squares between strangers
 OWN = 0.1  # within which a face is the target's own
+PULL = 1.5  # how much more that counts than to be far from the source
 OUTLINE = 1.12  # times the source's outline, within which the new face will be seen
 SOFT = 0.02  # of the side, over which that ends
 ENOUGH = 1e-3  # of the loss
@@ -100,7 +101,8 @@ def away_slope(names: Sequence[str]) -> Slope:
             source, own = (op.parameter([1, 128], np.float32) for _ in range(2))
             given += [source, own]
             terms.append(op.relu(op.subtract(np.float32(FAR), _apart(name, vector, source))))
-            terms.append(op.relu(op.subtract(_apart(name, vector, own), np.float32(OWN))))
+            missing = op.relu(op.subtract(_apart(name, vector, own), np.float32(OWN)))
+            terms.append(op.multiply(np.float32(PULL), missing))
         return reduce(op.add, terms), given
 
     return Slope(SIZE, loss, _axes(), precision="bf16")
