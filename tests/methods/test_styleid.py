@@ -60,7 +60,7 @@ from faceveil.methods.styleid.swap import (
     sketch,
 )
 from faceveil.methods.styleid.tables import write_table
-from faceveil.methods.styleid.targets import NEIGHBOUR, pool
+from faceveil.methods.styleid.targets import LABELS, MINOR, NEIGHBOUR, pool
 from faceveil.models.attributes import EXPRESSIONS
 from faceveil.models.recognizers import RECOGNIZERS, recognizer
 from faceveil.models.segmenter import person_mask
@@ -253,6 +253,14 @@ def test_a_little_older_or_surer_of_glasses_is_as_good_as_the_same():
     other = replace(one, age=one.age + 3, labels=labels, shade=one.shade + 0.05)
     assert targets.unlikeness(other)[number] == targets.unlikeness(one)[number]
     assert targets.unlikeness(replace(one, age=one.age + 20))[number] > targets.unlikeness(one)[number]
+
+
+def test_a_child_of_any_years_gets_a_child():
+    label = LABELS.index(MINOR)
+    row = int(np.flatnonzero((pool().age > 14) & (pool().age < 18) & (pool().labels[:, label] > 0.9))[0])
+    unlike = pool().unlikeness(like(row))
+    best = np.argsort(unlike)[:60]
+    assert (pool().labels[best, label] > 0.5).mean() > 0.9
 
 
 def test_targets_that_hardly_any_resembles_are_never_chosen():

@@ -50,8 +50,12 @@ class Control:
         return _unit(np.sum(ways, axis=0)) if ways else np.zeros(axes, np.float32)
 
     def neutral(self, step: Floats) -> Floats:
-        """A step along people's axes without what of it would change age, pose, expression or kind."""
-        return np.asarray(step - self.kept @ (self.kept.T @ step), np.float32)
+        """A step along people's axes without what of it would change age, pose, expression or kind.
+
+        Sums are einsum's, as in targets.Codes.
+        """
+        share = np.einsum("am,a->m", self.kept, step)
+        return np.asarray(step - np.einsum("am,m->a", self.kept, share), np.float32)
 
     def _towards(self, name: str, difference: NDArray[np.floating]) -> Floats:
         return _unit(self.identity[name][0] @ difference.astype(np.float32))

@@ -17,10 +17,8 @@ from faceveil.models.mobilestylegan import Floats
 from faceveil.models.recognizers import recognizer
 
 NEAR = 0.4  # thresholds within which a target crowds another
-UNLIKE, LEAST = (
-    0.04,
-    4,
-)  # share of the suitable targets, those most unlike what the person's other photos were dealt
+UNLIKE = 0.04  # share of the suitable targets, those most unlike what the person's other photos were dealt
+LEAST = 4  # of these
 Ints = NDArray[np.int64]
 
 

@@ -54,7 +54,7 @@ from faceveil.methods.styleid.looks import (
 )
 from faceveil.methods.styleid.retouch import SKETCH, expression_slope, retouched
 from faceveil.methods.styleid.stranger import IDENTITY, away_slope, estranged
-from faceveil.methods.styleid.targets import WORN_LABELS, Person, by_two, kind_of, labels, pool
+from faceveil.methods.styleid.targets import KIND_LABELS, Person, by_two, kind_of, labels, pool
 from faceveil.models.attributes import EXPRESSIONS
 from faceveil.models.generator import Generator
 from faceveil.models.mobilefacenet import CARD as ATTRNET_READS
@@ -83,7 +83,7 @@ SECOND = np.array([1.0] * len(NAMES) + [0.6] + [1.0] * len(KIND + MOODS))
 WANTED, MARGIN_UNIT, YEARS_UNIT, PATCHY_UNIT, DEGREES_UNIT = 1.4, 0.1, 3.0, 0.04, 5.0
 SHUT_UNIT, GRIN_UNIT = 0.02, 0.7  # eye widths by which eyes are less open, and of looks.teeth
 DEEP, DEPTH_UNIT = 0.6, 0.025  # of eyes, in log lightness: paler ones look washed out or squint
-OTHER_EXPRESSION, OTHER_ORIGIN, OTHER_GENDER, OTHER_WORN = 8.0, 8.0, 8.0, 3.0
+OTHER_EXPRESSION, OTHER_ORIGIN, OTHER_GENDER, OTHER_KIND = 8.0, 8.0, 8.0, 3.0
 RIVAL = np.log(2.0)  # a mood that shows half as much as the source's
 LARGEST = 1024
 # Detail that nine of ten renders of half the side still have, enlarged to this one.
@@ -311,10 +311,10 @@ def _unlike(source: Source, made: Sketch) -> float:
 
 
 def _of_another_kind(source: Source, made: Sketch) -> float:
-    """Of another origin, with other glasses or beard."""
+    """Of another origin, with other glasses or beard, or a child for a grown-up."""
     person, shown = source.person, made.labels
-    others = int(((shown[WORN_LABELS] > 0.5) != (person.labels[WORN_LABELS] > 0.5)).sum())
-    return OTHER_ORIGIN * (1 - float(shown[person.origin])) + OTHER_WORN * others
+    others = int(((shown[KIND_LABELS] > 0.5) != (person.labels[KIND_LABELS] > 0.5)).sum())
+    return OTHER_ORIGIN * (1 - float(shown[person.origin])) + OTHER_KIND * others
 
 
 def _near(source: Source, made: Sketch) -> float:

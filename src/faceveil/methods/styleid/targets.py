@@ -44,11 +44,13 @@ HAIR_FREE, HAIR_UNIT = 15.0, 8.0  # in Lab: dark hair made light is a smear, lig
 PATCHES_UNIT = 0.012  # a target in hard light cannot quite be given another
 FAR = 3.0  # units of age from which unlikeness grows linearly
 EXPRESSION_UNIT, ORIGIN_UNIT = 0.13, 0.09  # of a probability
-WORN_UNIT = dict(zip(WORN, (0.15, 0.25), strict=True))  # of a probability
+MINOR = "age under 18"  # AttrNet tells children better than the network that tells years
+KIND_UNIT = dict(zip((*WORN, MINOR), (0.15, 0.25, 0.25), strict=True))  # of a probability
 SOFTENED, GROWN = 0.08, 25.0  # years that a softer face looks younger, for each beyond these
 CLEAR = np.log(9.0)  # of the odds: nine of ten
 FEMALE = LABELS.index("female")
 WORN_LABELS = [LABELS.index(name) for name in WORN]
+KIND_LABELS = [LABELS.index(name) for name in KIND_UNIT]
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,10 +189,10 @@ class Pool:
         total += (_beyond(self.shade - source.shade, SHADE_FREE) / SHADE_UNIT) ** 2
         total += (_missing(self.expression[:, source.expression.argmax()]) / EXPRESSION_UNIT) ** 2
         total += (_missing(self.origin[:, source.origin]) / ORIGIN_UNIT) ** 2
-        for name, unit in WORN_UNIT.items():
+        for name, unit in KIND_UNIT.items():
             label = LABELS.index(name)
-            worn = self.labels[:, label]
-            total += (_missing(worn if source.labels[label] > 0.5 else 1 - worn) / unit) ** 2
+            there = self.labels[:, label]
+            total += (_missing(there if source.labels[label] > 0.5 else 1 - there) / unit) ** 2
         total += (np.maximum(0, self.patches - PATCHY) / PATCHES_UNIT) ** 2
         total += (_beyond(_apart(self.hair, source.hair), HAIR_FREE) / HAIR_UNIT) ** 2
         if not np.isnan(source.skin):
