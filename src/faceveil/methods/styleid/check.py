@@ -114,7 +114,8 @@ def _depth(crop: Image, place: Alignment, face: Face) -> float:
 
 def check(image: Image, face: Face, before: Mapping[str, Embedding], person: Person) -> Verdict:
     """Look at a face after it was replaced; `before` are the source's embeddings."""
-    after = closely(image, with_mesh(image, [face])[0])
+    wide = with_mesh(image, [face])[0]
+    after = closely(image, wide)
     seen = embeddings(image, after, list(before))
     place = align_ffhq(after, INPUT_SIZE)
     crop = place.crop(image)
@@ -123,7 +124,7 @@ def check(image: Image, face: Face, before: Mapping[str, Embedding], person: Per
         margins(before, seen),
         after.presence or 0.0,
         _depth(crop, place, after),
-        looks(image, after) - person.looks,
+        person.change(looks(image, after), looks(image, wide)),
         seen_in.age - person.age,
         same_gender(seen_in, person),
         same_expression(seen_in, person),

@@ -106,16 +106,17 @@ def spanned(points: Floats, side: int) -> Mask:
     return np.asarray(cv2.fillPoly(mask, [corners], 255, lineType=cv2.LINE_AA, shift=4), np.uint8)
 
 
-def fitted_mesh(target: Floats, source: Floats, opened: float = 0.0) -> Floats:
+def fitted_mesh(target: Floats, source: Floats, opened: float = 0.0, parted: float = 0.0) -> Floats:
     """Where each of the target's vertices comes to lie over the source's mesh, both with foreheads.
 
-    Lids are `opened` by so many eye widths: where the lids of a picture are, its mesh does not tell.
+    Lids are `opened` by so many eye widths: where the lids of a picture are, its mesh does not tell. Lips are
+    `parted` by so many distances between the eyes' outer corners beside what the meshes say.
     """
     matrix = similarity(target[FACE_OUTLINE], source[FACE_OUTLINE])
     laid = target @ matrix[:, :2].T + matrix[:, 2]
     bend = min(_frontal(mesh) for mesh in (target, source))
     laid = laid + bend * _rim()[:, None] * (source - laid)
-    return _opened(_with_lips_of(source, _with_corners_of(source, laid)), opened)
+    return _opened(_with_lips_of(source, _with_corners_of(source, laid), parted), opened)
 
 
 def _frontal(mesh: Floats) -> float:
@@ -215,13 +216,13 @@ def _down(mesh: Floats) -> Floats:
     return np.asarray(down / max(float(np.hypot(*down)), 1e-9))
 
 
-def _with_lips_of(source: Floats, laid: Floats) -> Floats:
+def _with_lips_of(source: Floats, laid: Floats, parted: float) -> Floats:
     """Lips as far apart as the source's, or nearly: teeth that lips are drawn over look like none."""
     out = laid.copy()
     down = _down(laid)
-    most = MOST_LIPS * float(np.hypot(*(laid[LEFT_CORNERS[1]] - laid[RIGHT_CORNERS[0]])))
+    apart = float(np.hypot(*(laid[LEFT_CORNERS[1]] - laid[RIGHT_CORNERS[0]])))
     gap = _gap(source, UPPER_INNER, LOWER_INNER, down) - _gap(laid, UPPER_INNER, LOWER_INNER, down)
-    gap = float(np.clip(gap, -most, most))
+    gap = float(np.clip(gap + parted * apart, -MOST_LIPS * apart, MOST_LIPS * apart))
     out[UPPER_LIP] -= 0.3 * gap * down
     out[LOWER_LIP] += 0.7 * gap * down  # the jaw moves, the upper lip hardly
     return out

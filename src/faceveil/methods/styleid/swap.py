@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from faceveil.faces import Alignment, Face, align_ffhq, with_mesh
 from faceveil.faces.attributes import Attributes, attributes, skin_angle
-from faceveil.faces.eyes import eyes
 from faceveil.faces.face import Floats, Image
 from faceveil.faces.mesh import SURE
 from faceveil.faces.regions import OVAL, Mask
@@ -41,6 +40,7 @@ from faceveil.methods.styleid.looks import (
     GAZE_Y,
     KIND,
     MOODS,
+    MOUTH,
     NAMES,
     OF_KIND,
     PITCH,
@@ -180,7 +180,8 @@ def look_at(image: Image, face: Face, recognizers: tuple[str, ...]) -> Source | 
     part, corner = _surroundings(image, face)
     shift = np.array(corner, np.float64)
     face = Face(face.box_xyxy - np.tile(shift, 2), face.points - shift, face.score, face.detector)
-    face = closely(part, with_mesh(part, [face])[0])
+    wide = with_mesh(part, [face])[0]
+    face = closely(part, wide)
     if face.mesh is None or (face.presence or 0) < SURE:
         return None
     alignment = align_ffhq(face, 256)
@@ -191,7 +192,7 @@ def look_at(image: Image, face: Face, recognizers: tuple[str, ...]) -> Source | 
     pictured = Pictured(crop, mesh, person_mask(crop))
     person = Person(
         looks(part, face), seen.age, seen.female, skin_angle(part, face), seen.expression,
-        lower_face_shade(crop, mesh), shown, hair_colour(pictured),
+        lower_face_shade(crop, mesh), shown, hair_colour(pictured), looks(part, wide),
     )  # fmt: skip
     vectors = embeddings(part, face, recognizers)
     return Source(part, face, alignment, crop, mesh, person, vectors, corner, pictured)
@@ -332,19 +333,24 @@ def fitted(source: Source, crop: Image) -> Fitted:
     face = face_in_crop(crop)
     assert face.mesh is not None
     mesh = with_forehead(face.mesh)
-    own, wanted = eyes(crop, face), source.person.looks
-    opened = float(np.clip(wanted[EYES] - own.opening, -MOST_OPENED, MOST_OPENED))
-    onto = fitted_mesh(mesh, source.mesh, opened)
+    own, person = looks(crop, face), source.person
+    missing = -person.change(own, looks(crop, with_mesh(crop, [face])[0]))
+    opened = float(np.clip(missing[EYES], -MOST_OPENED, MOST_OPENED))
+    unseen = float(
+        (missing - (person.looks - own))[MOUTH]
+    )  # of the mouth's opening, by the meshes that are laid
+    onto = fitted_mesh(mesh, source.mesh, opened, unseen)
     laid = warp(np.dstack([crop, _as_bytes(person_mask(crop))]), mesh, onto)
-    there = own.gaze + np.clip(wanted[[GAZE_X, GAZE_Y]] - own.gaze, -MOST_GAZE, MOST_GAZE)
-    turned = looking(np.ascontiguousarray(laid[..., :3]), onto, own.gaze, there)
+    gaze = own[[GAZE_X, GAZE_Y]]
+    there = gaze + np.clip(missing[[GAZE_X, GAZE_Y]], -MOST_GAZE, MOST_GAZE)
+    turned = looking(np.ascontiguousarray(laid[..., :3]), onto, gaze, there)
     lit = with_lips_of(relit(turned, onto, source.light), onto, source.crop, source.mesh)
     lit = no_sharper(lit, source.detail, source.middle)
     lit = as_deep_as(lit, onto, source.depth)
-    person = np.asarray(laid[..., 3] / 255, np.float32)
-    lit = with_hair_of(source.pictured, Pictured(lit, onto, person))
-    head, shown = Pictured(lit, onto, person), source.person
-    return Fitted(*put_in(head, source.pictured, shown.covered, shown.bald), onto)
+    share = np.asarray(laid[..., 3] / 255, np.float32)
+    lit = with_hair_of(source.pictured, Pictured(lit, onto, share))
+    head = Pictured(lit, onto, share)
+    return Fitted(*put_in(head, source.pictured, person.covered, person.bald), onto)
 
 
 def _as_bytes(share: Weights) -> Mask:

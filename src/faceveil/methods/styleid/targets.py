@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from faceveil.faces.attributes import Attributes
 from faceveil.methods.styleid.light import PATCHY
-from faceveil.methods.styleid.looks import WORN, traits
+from faceveil.methods.styleid.looks import NAMES, WORN, traits
 from faceveil.models.attrnet import INPUT_SIZE, AttrNet
 from faceveil.models.mobilestylegan import Floats
 from faceveil.models.npz import opened
@@ -67,6 +67,14 @@ class Person:
     hair: NDArray[np.float64] = field(
         default_factory=lambda: np.full(3, np.nan)
     )  # Lab; NaN where it cannot be told
+    at_a_distance: NDArray[np.float64] = field(
+        default_factory=lambda: np.full(len(NAMES), np.nan)
+    )  # looks as read in a detector's box; NaN where they were not
+
+    def change(self, close: NDArray[np.float64], at_a_distance: NDArray[np.float64]) -> NDArray[np.float64]:
+        """By how much a face's looks differ from this person's, by both ways to read them: either errs alone."""
+        changes = np.stack([close - self.looks, at_a_distance - self.at_a_distance])
+        return np.asarray(np.nanmean(changes, axis=0))
 
     @property
     def covered(self) -> bool:
