@@ -46,7 +46,7 @@ from faceveil.methods.styleid.light import (
     with_lips_of,
 )
 from faceveil.methods.styleid.looks import EYES as EYES_OPEN
-from faceveil.methods.styleid.looks import MOUTH, NAMES, TEETH, TRAITS, face_in_crop, looks
+from faceveil.methods.styleid.looks import MOUTH, NAMES, PITCH, TEETH, TRAITS, YAW, face_in_crop, looks
 from faceveil.methods.styleid.mask import REGIONS, from_on, part_of
 from faceveil.methods.styleid.retouch import SKETCH
 from faceveil.methods.styleid.score import attribute_distance, ia_scores, identity_distance
@@ -630,6 +630,29 @@ def test_lips_are_drawn_to_the_sources_but_not_far(by):
     gap = [_lips(one) for one in (mesh, source, fitted_mesh(mesh, source))]
     wanted = np.clip(gap[1] - gap[0], -MOST_LIPS * apart, MOST_LIPS * apart)
     assert gap[2] - gap[0] == pytest.approx(wanted, abs=0.01 * apart)
+
+
+def test_lips_are_parted_by_what_the_meshes_do_not_show():
+    mesh = with_forehead(control().mesh * 256)
+    apart = float(np.hypot(*(mesh[33] - mesh[263])))
+    assert _lips(fitted_mesh(mesh, mesh, parted=0.04)) - _lips(mesh) == pytest.approx(0.04 * apart, rel=1e-3)
+
+
+def test_a_change_is_the_mean_of_both_ways_to_read_and_of_one_where_there_is_one():
+    alone = like(7)
+    both = replace(alone, at_a_distance=alone.looks + 1)
+    close, wide = alone.looks + 0.2, alone.looks + 1.4
+    assert alone.change(close, wide) == pytest.approx(0.2)
+    assert both.change(close, wide) == pytest.approx(0.3)
+
+
+def test_a_face_checked_against_itself_has_not_changed(portrait):
+    face = find_faces(portrait)[0]
+    source = look_at(portrait, face, ())
+    assert source is not None and np.isfinite(source.person.at_a_distance).all()
+    verdict = check(source.image, source.face, {}, source.person)
+    assert np.abs(verdict.change[[YAW, PITCH]]).max() < 0.5
+    assert np.abs(verdict.change[[MOUTH, EYES_OPEN]]).max() < 0.01
 
 
 def _lips(mesh: np.ndarray) -> float:
