@@ -612,6 +612,19 @@ def test_brows_are_no_darker_than_the_sources(softly_lit):
     assert abs(deep_eyes[hairs].mean() - crop[hairs].mean()) < 1.5
 
 
+def test_a_shadow_made_lighter_is_no_red_stain(softly_lit):
+    crop, mesh = softly_lit
+    lab = as_lab(crop)
+    x, y = mesh[50].astype(int)  # a cheek in a red shadow
+    shadow = np.zeros(crop.shape[:2], bool)
+    shadow[y - 12 : y + 12, x - 10 : x + 10] = True
+    lab[shadow] = lab[shadow] * [0.4, 1, 1] + [0, 30, 20]
+    out = as_lab(relit(as_rgb(lab), mesh, light_on(crop, mesh)))
+    skin = skin_colour(as_lab(crop), mesh)
+    before, after = (float(np.mean(one[shadow][:, 1] - skin[1])) for one in (lab, out))
+    assert before > 25 and after < 0.6 * before
+
+
 def test_a_fringe_does_not_darken_the_forehead(softly_lit):
     crop, mesh = softly_lit
     fringed = crop.copy()

@@ -21,7 +21,11 @@ DARK, GREY = 8.0, 4.0  # added to lightness and to colours in Lab before they ar
 MISFIT = (0.12, 4.0, 4.0)  # of log lightness and of colours, from which a pixel counts less for the light
 STIFF = 0.02  # how much a polynomial is held back
 MOST_GAIN = 0.8  # of log lightness
-LEAST_TINT, MOST_TINT = 0.4, 1.4  # factors of colour; what is missing is added
+LEAST_TINT, MOST_TINT = 0.4, 1.0  # factors of colour; what is missing is added
+STAIN, HELD_BACK = (
+    10.0,
+    0.75,
+)  # redder or yellower than the skin by more, in Lab, and the share of it that goes
 PATCHY = 0.06  # of log lightness: about what faces in soft light have
 SOFTEST = 0.8  # share of a target's patches that is taken away at most
 BARE_LIPS = 8.0  # by which lips without make-up are redder than cheeks, in Lab
@@ -64,21 +68,24 @@ def relit(target: Image, mesh: Floats, wanted: Light) -> Image:
     colours, own = wanted.slow[..., 1:], had.slow[..., 1:]
     tint = np.clip((colours + GREY) / np.maximum(own + GREY, 1), LEAST_TINT, MOST_TINT)
     rest = colours + GREY - (own + GREY) * tint
-    fields = np.dstack([gain, tint, rest]).astype(np.float32)
+    fields = np.dstack([gain, tint, rest, colours + STAIN]).astype(np.float32)
     return _under(fields, target)
 
 
 def _under(fields: Weights, crop: Image) -> Image:
-    """The crop with lightness and colours multiplied, and colours added."""
-    whole = cv2.resize(fields, crop.shape[1::-1], interpolation=cv2.INTER_LINEAR)
-    gain, *tints, first, second = cv2.split(whole)
+    """The crop with lightness and colours multiplied, colours added, and what is beyond the last ones held back: a
+    shadow that is made lighter would be a red or yellow stain."""
+    whole = cv2.split(cv2.resize(fields, crop.shape[1::-1], interpolation=cv2.INTER_LINEAR))
+    gain, tints, rests, most = whole[0], whole[1:3], whole[3:5], whole[5:7]
     light, *colours = cv2.split(as_lab(crop))
     light = np.clip((light + DARK) * gain - DARK, 0, 100)
     tinted = [
-        (colour + GREY) * tint - GREY + rest
-        for colour, tint, rest in zip(colours, tints, (first, second), strict=True)
+        (colour + GREY) * tint - GREY + rest for colour, tint, rest in zip(colours, tints, rests, strict=True)
     ]
-    return as_rgb(np.asarray(cv2.merge([light, *tinted]), np.float32))
+    held = [
+        colour - HELD_BACK * np.maximum(colour - limit, 0) for colour, limit in zip(tinted, most, strict=True)
+    ]
+    return as_rgb(np.asarray(cv2.merge([light, *held]), np.float32))
 
 
 def with_lips_of(target: Image, target_mesh: Floats, source: Image, source_mesh: Floats) -> Image:
