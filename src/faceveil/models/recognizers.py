@@ -3,6 +3,11 @@
     A  mobilenet.facelib       MobileNet, ArcFace loss, cosine
     B  dlib-resnet.v1          dlib's ResNet, Euclidean, the papers' 0.6
     C  mobilefacenet.facesdk   MobileFaceNet, cosine
+    D  sface.2021dec           SFace, cosine; the one that is open to commercial use
+    E  facenet.512             FaceNet (Inception-ResNet v1), cosine; the recogniser of the papers
+
+The first three watch over new faces unless others are named (`WATCHING`); the last two take no part in making any, so
+they are the ones to judge by.
 
 Each takes crops that are already aligned: five points (eyes, nose tip, mouth corners; the image's left first)
 brought to the places in `TEMPLATES` by a similarity transform. Thresholds and rates were measured on LFW by
@@ -27,13 +32,15 @@ from faceveil.models.store import weights
 Crops = NDArray[np.uint8]
 Points = NDArray[np.float64]
 Embeddings = NDArray[np.float32]
-Template = Literal["arcface-112", "dlib-150"]
+Template = Literal["arcface-112", "dlib-150", "facenet-160"]
 
 TEMPLATES: Mapping[Template, Points] = {
     # The published template of ArcFace.
     "arcface-112": np.array(
         [[38.2946, 51.6963], [73.5318, 51.5014], [56.0252, 71.7366], [41.5493, 92.3655], [70.7299, 92.2041]]
     ),
+    # The same points in a wider crop.
+    "facenet-160": np.array([[0.0, 0.0]] * 5),
     # Where the five points lie (median on LFW, made symmetric) in the chips that dlib cuts along its own.
     "dlib-150": np.array([[46.9, 45.7], [103.1, 45.7], [75.0, 77.9], [51.0, 102.0], [99.0, 102.0]]),
 }
@@ -57,6 +64,7 @@ class Recognizer(ABC):
     id: str
     size: int
     template: Template
+    dimensions: int = 128
     operating: Operating
     of_length_one: bool  # its vectors
 
@@ -69,7 +77,7 @@ class Recognizer(ABC):
         return self.operating.false_match_rate
 
     def embed(self, crops: Crops) -> Embeddings:
-        """N aligned crops, RGB uint8 N×size×size×3, as N embeddings of 128 numbers."""
+        """N aligned crops, RGB uint8 N×size×size×3, as N embeddings of `dimensions` numbers."""
         wanted = (self.size, self.size, 3)
         if crops.ndim != 4 or crops.shape[1:] != wanted or crops.dtype != np.uint8:
             raise UsageError(
@@ -77,7 +85,7 @@ class Recognizer(ABC):
                 f"template, not {crops.dtype} {crops.shape}. Align the faces first."
             )
         if len(crops) == 0:
-            return np.zeros((0, 128), np.float32)
+            return np.zeros((0, self.dimensions), np.float32)
         return self._embed(crops)
 
     @abstractmethod
@@ -170,8 +178,40 @@ class DlibResnet(Recognizer):
         return np.concatenate([self._network(plane[None])[0] for plane in planes])
 
 
+class SFace(_Cosine):
+    """Recogniser D. RGB 0-255, planes first."""
+
+    id = "sface.2021dec"
+    operating = Operating(0.6, 0.01, 0.01, 0.99, {1e-2: 0.6, 1e-3: 0.5, 1e-4: 0.4}, 1.9)
+
+    @cached_property
+    def _network(self) -> Network:
+        return load(self.id)
+
+    def _prepare(self, crops: Crops) -> NDArray[np.float32]:
+        return np.ascontiguousarray(crops.transpose(0, 3, 1, 2), np.float32)
+
+
+class FaceNet(_Cosine):
+    """Recogniser E. Its crops are wider than ArcFace's, as MTCNN's boxes with their margin are."""
+
+    id = "facenet.512"
+    size = 160
+    template: Template = "facenet-160"
+    dimensions = 512
+    operating = Operating(0.6, 0.01, 0.01, 0.99, {1e-2: 0.6, 1e-3: 0.5, 1e-4: 0.4}, 1.9)
+
+    @cached_property
+    def _network(self) -> Network:
+        return load(self.id)
+
+    def _prepare(self, crops: Crops) -> NDArray[np.float32]:
+        return (crops.astype(np.float32) - 127.5) / 128
+
+
+WATCHING = (MobileNetFacelib.id, DlibResnet.id, MobileFaceNetFacesdk.id)
 RECOGNIZERS: Mapping[str, type[Recognizer]] = {
-    kind.id: kind for kind in (MobileNetFacelib, DlibResnet, MobileFaceNetFacesdk)
+    kind.id: kind for kind in (MobileNetFacelib, DlibResnet, MobileFaceNetFacesdk, SFace, FaceNet)
 }
 
 

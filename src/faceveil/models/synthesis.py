@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from faceveil.models import mobilestylegan as arrays
 from faceveil.models.runtime import openvino
@@ -24,6 +25,8 @@ ov = openvino()
 op = ov.opset13
 Node = Any
 Factors = Callable[[arrays.Style], Node]
+Join = Callable[[list[Node]], list[Node]]  # what is done to the four bands of the map at JOINED px
+JOINED = 64
 
 # Rows are the corners of a 2×2 square, columns the bands: low, rows, columns, diagonal.
 HAAR = 0.5 * np.array([[1, 1, 1, 1], [1, 1, -1, -1], [1, -1, 1, -1], [1, -1, -1, 1]], np.float32)
@@ -32,19 +35,25 @@ HAAR = 0.5 * np.array([[1, 1, 1, 1], [1, 1, -1, -1], [1, -1, 1, -1], [1, -1, -1,
 def build_graph(network: arrays.Synthesis, window: Window = WHOLE) -> Any:
     """The graph of the whole network or of an early exit, or of a part of its picture."""
     wplus = op.parameter([-1, arrays.SLOTS, arrays.STYLE_DIM], np.float32, "wplus")
-    x = picture(network, partial(_factors, wplus), window)
+    x = picture(network, partial(style_factors, wplus), window)
     x.set_friendly_name("image")
     return ov.Model([op.result(x, "image")], [wplus], f"synthesis-{network.size}")
 
 
-def picture(network: arrays.Synthesis, factors: Factors, window: Window = WHOLE) -> Node:
-    """What the network draws, in [-1, 1], where each style has these factors."""
+def picture(
+    network: arrays.Synthesis, factors: Factors, window: Window = WHOLE, join: Join | None = None
+) -> Node:
+    """What the network draws, in [-1, 1], where each style has these factors, and its map is changed as `join` says."""
     x, before, shown = op.constant(network.constant), network.first, WHOLE.part(4)
     for block, margin in zip(network.blocks, margins(network.blocks), strict=True):
         one, two = block.convolutions
         wanted = window.part(one.noise.shape[-1], margin)
-        step = _haar_up if block.grows else _stay
-        x = step(_modulate(x, before.style, factors), _seen(before, shown), block.up, factors)
+        x = _modulate(x, before.style, factors)
+        if block.grows:
+            here = join if before.noise.shape[-1] == JOINED else None
+            x = _haar_up(x, _seen(before, shown), block.up, factors, here)
+        else:
+            x = _stay(x, _seen(before, shown), block.up, factors)
         x = _cut(x, wanted, shown.doubled() if block.grows else shown)
         x = _finish(_spatial(_modulate(x, one.style, factors), one), _seen(one, wanted))
         before, shown = two, wanted
@@ -87,13 +96,23 @@ def as_pixels(model: Any) -> Any:
     return ov.Model([op.result(pixels, "pixels")], model.get_parameters(), model.get_friendly_name())
 
 
-def _haar_up(x: Node, before: arrays.Convolution, up: arrays.Style, factors: Factors) -> Node:
+def bands_of(channels: int) -> list[NDArray[np.intp]]:
+    """Which channels of a map are the low band, rows, columns and the diagonal."""
+    quarter = channels // 4
+    return [np.arange(quarter), *(np.arange(quarter + band, channels, 3) for band in range(3))]
+
+
+def _haar_up(
+    x: Node, before: arrays.Convolution, up: arrays.Style, factors: Factors, join: Join | None = None
+) -> Node:
     """Finish the convolution `before` band by band, style each band, and take one inverse Haar step."""
     x = _spatial(x, before)
-    quarter = len(up.bias) // 4
-    bands = [np.arange(quarter)] + [np.arange(quarter + band, 4 * quarter, 3) for band in range(3)]
+    bands = bands_of(len(up.bias))
+    finished = [_finish(x, before.only(band)) for band in bands]
+    if join is not None:
+        finished = join(finished)
     low, rows, columns, diagonal = (
-        _modulate(_finish(x, before.only(band)), up.only(band, gain=0.5), factors) for band in bands
+        _modulate(one, up.only(band, gain=0.5), factors) for one, band in zip(finished, bands, strict=True)
     )
     above, below = op.add(low, rows), op.subtract(low, rows)
     left, right = op.add(columns, diagonal), op.subtract(columns, diagonal)
@@ -119,7 +138,7 @@ def _modulate(x: Node, style: arrays.Style, factors: Factors) -> Node:
     return op.multiply(x, factors(style))
 
 
-def _factors(wplus: Node, style: arrays.Style) -> Node:
+def style_factors(wplus: Node, style: arrays.Style) -> Node:
     """One for each channel, N × channels × 1 × 1."""
     row = op.gather(wplus, np.int64(style.slot), np.int64(1))
     found = op.add(op.matmul(row, op.constant(style.weight), False, True), op.constant(style.bias[None]))
