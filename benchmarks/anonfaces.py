@@ -42,7 +42,7 @@ from faceveil.methods.sets import draw_means
 from faceveil.methods.strangers import likest, margins_of_pool
 from faceveil.methods.styleid.targets import LABELS, ORIGINS, pool
 from faceveil.models.mobilenetv2 import features
-from faceveil.models.recognizers import RECOGNIZERS
+from faceveil.models.recognizers import RECOGNIZERS, WATCHING
 from faceveil.spaces import space
 from faceveil.spaces.embedding import EmbeddingSpace
 
@@ -121,7 +121,7 @@ def loss(options: argparse.Namespace) -> list[dict[str, object]]:
     judge = EmbeddingSpace(options.judge).encode(faces)
     age, gender = space("attribute", names=["age", "gender"]).encode(faces).T
     female, years, looks = gender > 0.5, age * OLDEST, LOOKS.encode(faces)
-    spaces = {name: EmbeddingSpace(name) for name in RECOGNIZERS}
+    spaces = {name: EmbeddingSpace(name) for name in WATCHING}
     spaces |= {"eigen": space("eigen"), "latent": space("latent"), "attribute": space("attribute")}
     every = {name: where.fit(faces).encode(faces) for name, where in spaces.items()}
     every |= {f"{name} and looks": beside(every[name], looks, AnonFaces.looks) for name in (A, B)}
@@ -173,7 +173,7 @@ def settings(name: str, k: int, judge: str) -> dict[str, object]:
     """Options that keep the judge out."""
     if name != "anonfaces":
         return {"k": k}
-    watch = tuple(one for one in RECOGNIZERS if one != judge)
+    watch = tuple(one for one in WATCHING if one != judge)
     by = B if judge != B else A
     return {"k": k, "recognizer": by, "recognizers": watch}
 

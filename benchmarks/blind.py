@@ -4,8 +4,8 @@
     python -m benchmarks.blind count SHEETS/key.json FLAGGED...      # numbers, or a file of them
 
 OUTPUTS and UNTOUCHED are folders of pictures of different people. `make` writes sheets of twelve and `key.json`; the
-reader gets the sheets alone and flags the numbers that look manipulated. `count` compares with the key: what counts is
-by how much more often outputs are flagged than untouched photos, with a 95 % interval (Newcombe 1998).
+reader gets the sheets alone and flags the numbers that look manipulated. `count` compares with the key:
+what counts is by how much more often outputs are flagged than untouched photos, with a 95 % interval (Newcombe 1998).
 """
 
 import argparse
@@ -40,9 +40,7 @@ def make(outputs: Path, untouched: Path, sheets: Path, each: int, side: int, see
             key[number] = {"file": chosen[row][0].name, "changed": chosen[row][1]}
         cv2.imwrite(str(sheets / f"sheet-{first // (COLUMNS * ROWS) + 1:02}.png"), laid_out(cells)[..., ::-1])
     (sheets / "key.json").write_text(json.dumps(key, indent=1) + "\n")
-    print(
-        f"{len(order)} pictures on {-(-len(order) // (COLUMNS * ROWS))} sheets in {sheets}; keep key.json from the reader"
-    )
+    print(f"{len(order)} pictures, {COLUMNS * ROWS} a sheet, in {sheets}; keep key.json from the reader")
 
 
 def some(folder: Path, count: int, rng: np.random.Generator) -> list[Path]:

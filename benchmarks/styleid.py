@@ -29,25 +29,24 @@ from faceveil.errors import UsageError
 from faceveil.evaluation.attackers import LETTERS, attackers
 from faceveil.evaluation.clusters import identities
 from faceveil.evaluation.intervals import mean_by_person
-from faceveil.faces import Face, FaceSet, align_ffhq, paste, with_mesh
+from faceveil.faces import Face, FaceSet, align_ffhq, with_mesh
 from faceveil.faces.replace import replace_face
 from faceveil.methods import METHODS, CompanyMethod, FaceMethod, Method, method
 from faceveil.methods.company import Company
 from faceveil.methods.styleid import method as flow
-from faceveil.methods.styleid import swap
+from faceveil.methods.styleid import move
 from faceveil.methods.styleid.looks import GAZE_X, MOUTH, YAW
-from faceveil.models.encoder import Encoder
-from faceveil.models.recognizers import RECOGNIZERS, Recognizer, recognizer
+from faceveil.methods.styleid.render import in_photo
+from faceveil.models.recognizers import WATCHING, Recognizer, recognizer
 from faceveil.pipeline.subjects import numbered
 
 FAR_ORIGIN = 100.0  # unlikeness of another origin: after all of the same
 BLACK = 0.25  # share of black pixels in the face's middle from which it counts as covered
 STAGES = {
-    "measure": "look_at",
+    "measure": "measure",
     "sketch": "part_of_cost",
     "code": "moved_code",
-    "render": "rendered",
-    "fit": "fitted",
+    "render": "joined",
     "check": "check",
 }
 EVERY = (
@@ -107,7 +106,7 @@ class Clock:
         self.stages: dict[str, float] = defaultdict(float)
         self.kept: list[tuple[object, str, Callable]] = []
         for stage, name in STAGES.items():
-            for module in (swap, flow):
+            for module in (move, flow):
                 if hasattr(module, name):
                     self.kept.append((module, name, getattr(module, name)))
                     setattr(module, name, self._timed(stage, getattr(module, name)))
@@ -160,7 +159,7 @@ def chosen(name: str) -> Method:
     name, _, level = name.partition(":")
     found = method(name, privacy=level or None)
     if held:
-        return replace(found, recognizers=tuple(r for r in RECOGNIZERS if LETTERS[r] not in held))
+        return replace(found, recognizers=tuple(r for r in WATCHING if LETTERS[r] not in held))
     return found
 
 
@@ -216,16 +215,12 @@ def face_set(subjects: list[Subject], places: list) -> FaceSet:
 
 def reconstruct(subject: Subject) -> np.ndarray:
     """The encoder's code of the face, rendered and pasted over the same region as styleid's."""
-    from faceveil.methods.styleid.blend import head_mask, head_window
-    from faceveil.methods.styleid.fit import with_forehead
-    from faceveil.models.segmenter import person_mask
-
-    place = align_ffhq(subject.face, 256)
-    crop = place.crop(subject.image)
-    render = swap.generator().render(Encoder().encode(crop[None]), 256)[0]
-    mesh = with_forehead(place.points_to_crop(subject.face.mesh[:, :2]))
-    mask = head_mask(head_window(mesh, 256), person_mask(render))
-    return paste(subject.image, render, place, mask, feather=flow.FEATHER)
+    source = flow.measure(subject.image, subject.face, ())
+    out = subject.image.copy()
+    part = in_photo(source, source.code)
+    left, top = source.corner_xy
+    out[top : top + part.shape[0], left : left + part.shape[1]] = part
+    return out
 
 
 def stranger(

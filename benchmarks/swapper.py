@@ -18,14 +18,16 @@ import numpy as np
 from training.real_faces import held_out
 from training.swapper_examples import source_code, suitable
 
-from faceveil.faces import Face, find_faces, paste
+from faceveil.faces import Face, find_faces
 from faceveil.faces.attributes import attribute_vector
 from faceveil.faces.face import Image
 from faceveil.methods.styleid.channels import best, read_table
 from faceveil.methods.styleid.check import embeddings
 from faceveil.methods.styleid.looks import face_in_crop
-from faceveil.methods.styleid.method import FEATHER, STYLEID
-from faceveil.methods.styleid.swap import PREVIEW, choose, fitted, generator, look_at, rendered
+from faceveil.methods.styleid.measure import measure
+from faceveil.methods.styleid.method import STYLEID
+from faceveil.methods.styleid.move import choose
+from faceveil.methods.styleid.render import PREVIEW, generator, in_photo
 from faceveil.methods.styleid.swapper import mixed
 from faceveil.methods.styleid.targets import pool
 from faceveil.models.mobilestylegan import Floats
@@ -87,7 +89,7 @@ def on_generated(pairs: int) -> None:
         rng = np.random.default_rng([SEED, number])
         code = source_code(rng)
         picture = np.asarray(generator().render(code[None], PREVIEW)[0])
-        source = look_at(picture, face_in_crop(picture), ())
+        source = measure(picture, face_in_crop(picture), ())
         if source is None:
             continue
         target = pool().codes[suitable(source.person, rng, held_out=True)]
@@ -115,14 +117,13 @@ def on_photos(root: Path, count: int, sheet: Path | None) -> None:
     for number, path in enumerate(people(root, count)):
         photo = read_photo(path).pixels
         face = max(find_faces(photo, mesh=True), key=lambda one: float(np.prod(one.size_wh)))
-        source = look_at(photo, face, ())  # the judges take no part in choosing
+        source = measure(photo, face, ())  # the judges take no part in choosing
         if source is None:
             continue
         target = choose(source, np.random.default_rng([SEED, number]), 1)[0]
         before, shown = read(source.image, source.face), [source.crop]
         for name in names:
-            new = fitted(source, rendered(source, STYLEID[name].code(source, target, 0)))
-            after = paste(source.image, new.crop, source.alignment, new.mask, feather=FEATHER)
+            after = in_photo(source, STYLEID[name].code(source, target, 0))
             rows[name].append(compared(before, read(after, source.face)))
             shown.append(source.alignment.crop(after))
         pictures.append(np.vstack([cv2.resize(crop, (160, 160)) for crop in shown]))

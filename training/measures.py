@@ -4,16 +4,14 @@ from pathlib import Path
 
 import numpy as np
 
-from faceveil.faces import Face
 from faceveil.faces.attributes import attributes, skin_angle
-from faceveil.methods.styleid.blend import Pictured, hair_colour
 from faceveil.methods.styleid.check import embeddings
-from faceveil.methods.styleid.fit import with_forehead
 from faceveil.methods.styleid.looks import face_in_crop, looks, lower_face_shade
+from faceveil.methods.styleid.measure import hair_colour
 from faceveil.models.generator import Generator
 from faceveil.models.mobilestylegan import Floats
-from faceveil.models.recognizers import RECOGNIZERS
-from faceveil.models.segmenter import person_mask
+from faceveil.models.parser import parse
+from faceveil.models.recognizers import WATCHING
 
 SIZE = 128  # px of the renders
 LEAST_PRESENCE = 0.9
@@ -48,17 +46,11 @@ def _measure(picture: np.ndarray) -> Measures | None:
         "female": np.float64(seen.female),
         "expression": seen.expression,
         "skin": np.float64(skin_angle(picture, face)),
-        "shade": np.float64(lower_face_shade(picture, with_forehead(face.mesh))),
-        "hair": hair_of(picture, face),
+        "shade": np.float64(lower_face_shade(picture, face.mesh)),
+        "hair": hair_colour(picture, parse(picture)),
         "mesh": face.mesh.astype(np.float32),
-        "embeddings": np.stack(list(embeddings(picture, face, list(RECOGNIZERS)).values())),
+        "embeddings": np.stack(list(embeddings(picture, face, WATCHING).values())),
     }
-
-
-def hair_of(picture: np.ndarray, face: Face) -> np.ndarray:
-    """The colour of the hair in an aligned picture, in Lab."""
-    assert face.mesh is not None
-    return hair_colour(Pictured(picture, with_forehead(face.mesh), person_mask(picture)))
 
 
 def _columns(rows: list[Measures]) -> Measures:

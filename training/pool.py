@@ -5,7 +5,7 @@ people of middle age who smile or show nothing. So some are measured as they com
 what others would show, and of very many draws those are measured that promise what is rare, in rounds: as many of
 each gender, age and origin as there are or can be found, and some of each rare expression and with glasses. Those
 with a hat, of unsure gender or glasses, or turned too far are left out. RUN keeps what was measured; AttrNet's
-labels and the light's patches are read anew each time. With `--again` the pool that ships is kept: looks,
+labels are read anew each time. With `--again` the pool that ships is kept: looks,
 expressions and hair are read anew, as they are read now, and rare moods are looked for along the same axes (none
 with `--each 0`).
 """
@@ -23,14 +23,15 @@ import numpy as np
 
 from faceveil.faces.attributes import attributes
 from faceveil.methods.styleid import targets
-from faceveil.methods.styleid.light import light_on
 from faceveil.methods.styleid.looks import NAMES, face_in_crop, looks
-from faceveil.methods.styleid.swap import PREVIEW, SKETCH
+from faceveil.methods.styleid.measure import hair_colour
+from faceveil.methods.styleid.render import PREVIEW, SKETCH
 from faceveil.models.attributes import EXPRESSIONS
 from faceveil.models.generator import Generator
-from faceveil.models.recognizers import RECOGNIZERS, recognizer
+from faceveil.models.parser import parse
+from faceveil.models.recognizers import WATCHING, recognizer
 from training.control import ridge
-from training.measures import CHUNK, Measures, hair_of, measured
+from training.measures import CHUNK, Measures, measured
 from training.people import codes_of_people, draws
 
 SEED = 71
@@ -105,10 +106,8 @@ def known(codes: targets.Codes, rows: np.ndarray, path: Path, begun: targets.Poo
     if len(rows):
         faces = measured(codes[rows], path)
         labels = np.stack([targets.labels(picture) for picture in faces["picture"]])
-        seen = zip(faces["picture"], faces["mesh"], strict=True)
-        patches = np.array([light_on(picture, mesh[:, :2]).patchiness for picture, mesh in seen])
         coordinates = codes.coordinates[rows[faces["code"]]]
-        found.append({**faces, "coordinates": coordinates, "labels": labels, "patches": patches})
+        found.append({**faces, "coordinates": coordinates, "labels": labels})
     return {name: np.concatenate([faces[name] for faces in found]) for name in KNOWN}
 
 
@@ -131,7 +130,7 @@ def anew(codes: targets.Codes, path: Path) -> np.ndarray:
         small = generator.render(codes[number][None], SKETCH)[0]  # as the program looks at targets
         picture = np.asarray(cv2.resize(small, (PREVIEW, PREVIEW), interpolation=cv2.INTER_CUBIC), np.uint8)
         face = face_in_crop(picture)
-        hair = hair_of(picture, face)
+        hair = hair_colour(picture, parse(picture))
         read.append([*looks(picture, face), *attributes(picture, face).expression, *hair])
         if number % CHUNK == CHUNK - 1 or number == len(codes.coordinates) - 1:
             np.save(path, np.array(read))
@@ -141,7 +140,7 @@ def anew(codes: targets.Codes, path: Path) -> np.ndarray:
 
 def of_pool(faces: targets.Pool) -> Measures:
     """The arrays of KNOWN."""
-    stacked = np.stack([faces.embeddings[name] for name in RECOGNIZERS], axis=1)
+    stacked = np.stack([faces.embeddings[name] for name in WATCHING], axis=1)
     return {**vars(faces), "coordinates": faces.codes.coordinates, "embeddings": stacked}
 
 
@@ -200,7 +199,7 @@ def suitable(faces: Measures) -> np.ndarray:
 def alone(embeddings: np.ndarray) -> np.ndarray:
     """N × recognisers: how far each face is from the NEIGHBOUR-th nearest of all, by each recogniser."""
     found = np.empty(embeddings.shape[:2])
-    for column, name in enumerate(RECOGNIZERS):
+    for column, name in enumerate(WATCHING):
         vectors = embeddings[:, column].astype(np.float32)
         for row, vector in enumerate(vectors):
             distances = recognizer(name).distance(vectors, vector)

@@ -2,8 +2,8 @@
 
 FACES is the folder of `parsed.py`; RUN holds checkpoint.pt, log.csv and residual.npz. A run that was stopped goes on.
 
-The network sees the photo without its face and the generator's 64-px map of the new face, and says what to add to that
-map (`R`). Two kinds of faces teach it: the photo's own code, from which the photo is asked back, and a code whose
+The network sees the photo without its face and the generator's 64-px map of the new face, and says what to add to
+that map. Two kinds of faces teach it: the photo's own code, from which the photo is asked back, and a code whose
 identity slots are another's, which must keep its own detail, take the photo's slow colours, and meet the photo where
 the face ends. It never sees the inner face of a photo, so it brings nobody back.
 """
@@ -30,6 +30,17 @@ from training.losses import any_window
 
 SLOTS = slice(2, 13)  # of identity
 AVERAGE = 0.999
+WEIGHTS = {
+    "pixels": 1.0,
+    "lpips": 1.0,
+    "detail": 1.0,
+    "outside": 1.0,
+    "slow": 1.0,
+    "own detail": 1.5,
+    "seam": 1.0,
+    "seam detail": 1.0,
+    "size": 0.003,
+}
 
 
 class Generator(nn.Module):
@@ -128,7 +139,7 @@ def face_mask(labels: np.ndarray, grow: float, feather: float) -> np.ndarray:
     """1 where a new face goes, 0 where the photo stays."""
     hard = np.isin(labels, (*FACE, GLASSES)).astype(np.uint8)
     hard = cv2.morphologyEx(hard, cv2.MORPH_CLOSE, np.ones((3, 3), np.uint8))
-    r = int(round(grow))
+    r = round(grow)
     if r > 0:
         grown = cv2.dilate(hard, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * r + 1, 2 * r + 1)))
         stays = np.isin(labels, (HAIR, 18, 16, 9, 0))  # these keep their own pixels
@@ -228,6 +239,13 @@ class Training:
         )
         part.replace(self.run / "checkpoint.pt")
 
+    def pack(self, path: Path) -> None:
+        """Write the running average as it ships, in half precision."""
+        current = {k: v.clone() for k, v in self.net.state_dict().items()}
+        self.net.load_state_dict(self.average)
+        np.savez(path, **{k: v.detach().numpy().astype(np.float16) for k, v in self.net.packed().items()})
+        self.net.load_state_dict(current)
+
     def losses(self, sample: Sample, rng: np.random.Generator) -> dict[str, Tensor]:
         with torch.no_grad():
             x = self.g128.start(sample.code)
@@ -260,25 +278,13 @@ class Training:
             out["own detail"] = (
                 inner * ((found - blur(found, 6.0)) - (plain - blur(plain, 6.0))).abs()
             ).mean()
-            # What is pasted: the photo outside, the render inside. It should look like the render that it is cut from.
+            # What is pasted should look like the render that it is cut from.
             pasted = mask * found_in + (1 - mask) * photo
             out["seam"] = self.lpips(found_in, pasted).mean()
             bpasted = bmask * big + (1 - bmask) * bphoto
             out["seam detail"] = self.lpips(bthere * big + (1 - bthere) * bphoto, bpasted).mean()
         out["size"] = (r / self.net.scale).square().mean()
         return out
-
-    WEIGHTS = {
-        "pixels": 1.0,
-        "lpips": 1.0,
-        "detail": 1.0,
-        "outside": 1.0,
-        "slow": 1.0,
-        "own detail": 1.5,
-        "seam": 1.0,
-        "seam detail": 1.0,
-        "size": 0.003,
-    }
 
     def one_step(self, batch: int, left: float) -> dict[str, float]:
         rng = np.random.default_rng([7, self.step])
@@ -289,7 +295,7 @@ class Training:
         for n in range(batch):
             i = int(rng.choice(len(self.faces.weights), p=self.faces.weights))
             losses = self.losses(Sample(self.faces, i, rng, swap=n % 2 == 1), rng)
-            total = sum(self.WEIGHTS[k] * v for k, v in losses.items()) / batch
+            total = sum(WEIGHTS[k] * v for k, v in losses.items()) / batch
             total.backward()
             for k, v in losses.items():
                 seen.setdefault(k, []).append(float(v.detach()))

@@ -15,7 +15,7 @@ import numpy as np
 from faceveil.methods.styleid import control
 from faceveil.methods.styleid.check import embeddings
 from faceveil.methods.styleid.looks import face_in_crop
-from faceveil.models.recognizers import RECOGNIZERS
+from faceveil.models.recognizers import WATCHING
 from training.measures import LEAST_PRESENCE
 
 SETS = ("ffhq", "lfw")
@@ -37,11 +37,11 @@ def means_of_people(pairs: Path) -> dict[str, np.ndarray]:
     """The mean embedding by each recogniser, over the means of the sets."""
     records = json.loads((pairs / "real.json").read_text())
     photos, rng = np.load(pairs / "real.npy", mmap_mode="r"), np.random.default_rng(SEED)
-    found: dict[str, list[np.ndarray]] = {name: [] for name in RECOGNIZERS}
+    found: dict[str, list[np.ndarray]] = {name: [] for name in WATCHING}
     for set_ in SETS:
         rows = [row for row, one in enumerate(records) if one["set"] == set_ and not one["held_out"]]
         seen = [embedded(np.array(photos[row])) for row in rng.permutation(rows)[:MOST]]
-        for name in RECOGNIZERS:
+        for name in WATCHING:
             found[name].append(np.mean([one[name] for one in seen if one], axis=0))
     return {name: np.mean(means, axis=0) for name, means in found.items()}
 
@@ -50,7 +50,7 @@ def embedded(crop: np.ndarray) -> dict[str, np.ndarray]:
     """By every recogniser; nothing where no face is seen."""
     face = face_in_crop(crop)
     seen = face.mesh is not None and (face.presence or 0) >= LEAST_PRESENCE
-    return embeddings(crop, face, list(RECOGNIZERS)) if seen else {}
+    return embeddings(crop, face, list(WATCHING)) if seen else {}
 
 
 def shortest_step(people: dict[str, np.ndarray]) -> np.ndarray:

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faceveil.faces.face import Image
-from faceveil.faces.paste import paste
 from faceveil.methods.styleid.layers import LAYERS, TRUNCATION
 from faceveil.methods.styleid.looks import face_in_crop
-from faceveil.methods.styleid.method import FEATHER, window
-from faceveil.methods.styleid.swap import PREVIEW, fitted, generator, look_at
+from faceveil.methods.styleid.measure import measure
+from faceveil.methods.styleid.method import window
+from faceveil.methods.styleid.render import PREVIEW, generator, in_photo
 from faceveil.methods.styleid.targets import Person, pool
 from faceveil.models.encoder import Encoder
 from faceveil.models.generator import as_wplus
@@ -64,14 +64,13 @@ def one(index: int, held_out: bool) -> tuple[NDArray, ...]:
     while True:
         exact = source_code(rng)
         before = generator().render(exact[None], PREVIEW)[0]
-        source = look_at(before, face_in_crop(before), ())
+        source = measure(before, face_in_crop(before), ())
         if source is None:
             continue
         target = pool().codes[suitable(source.person, rng, held_out)]
         mixed = exact.copy()
         mixed[window(LAYERS)] = target[window(LAYERS)]
-        new = fitted(source, generator().render(mixed[None], source.alignment.size)[0])
-        after = paste(source.image, new.crop, source.alignment, new.mask, feather=FEATHER)
+        after = in_photo(source, mixed)
         codes = Encoder().encode(np.stack([before, after]))
         code = exact if index % 2 else codes[0]
         halves = [np.float16(array) for array in (code, target, codes[1] - codes[0])]

@@ -11,7 +11,7 @@ from faceveil.evaluation.clusters import identities
 from faceveil.methods.styleid.choice import TRIED, shortlists, suitable
 from faceveil.methods.styleid.deal import dealt, nearness
 from faceveil.methods.styleid.targets import pool
-from faceveil.models.recognizers import RECOGNIZERS, recognizer
+from faceveil.models.recognizers import WATCHING, recognizer
 
 RNG = np.random.default_rng
 A = ("mobilenet.facelib",)
@@ -49,7 +49,7 @@ def test_a_target_crowds_itself_most_and_its_like_more_than_others():
 def test_recognisers_see_more_people_in_what_is_dealt_than_in_what_is_drawn():
     men = np.flatnonzero((pool().female < 0.1) & (pool().age > 30) & (pool().age < 50))
     everybody = [RNG([1, face]).choice(men, 60, replace=False) for face in range(60)]
-    first = [hand[0] for hand in dealt(everybody, range(60), tuple(RECOGNIZERS), RNG(1))]
+    first = [hand[0] for hand in dealt(everybody, range(60), tuple(WATCHING), RNG(1))]
     drawn = [int(targets[0]) for targets in everybody]
     seen = {
         attacker.id: [identities(pool().embeddings[attacker.id][rows], attacker) for rows in (first, drawn)]
@@ -63,7 +63,7 @@ def test_one_persons_photos_are_dealt_targets_less_alike_than_strangers_are_even
     women = np.flatnonzero((pool().female > 0.9) & (pool().age > 20) & (pool().age < 40))
     suits = [RNG([2, face]).choice(women, 120, replace=False) for face in range(10 * photos)]
     people = [face // photos for face in range(len(suits))]
-    hands = dealt(suits, people, [name for name in RECOGNIZERS if name not in A], RNG(4))
+    hands = dealt(suits, people, [name for name in WATCHING if name not in A], RNG(4))
     vectors = pool().embeddings[A[0]][np.array(hands)]  # faces × TRIED × 128
     far = recognizer(A[0]).distance(vectors[:, None, :, None], vectors[None, :, None]).mean(axis=(2, 3))
     same = np.equal.outer(people, people) & ~np.eye(len(people), dtype=bool)

@@ -5,11 +5,11 @@ from dataclasses import replace
 import cv2
 import numpy as np
 import pytest
+from faceveil.methods.styleid.fit import with_forehead
+from faceveil.methods.styleid.swap import fitted, generator, look_at
 
 from faceveil.faces import find_faces, with_mesh
-from faceveil.methods.styleid.fit import with_forehead
 from faceveil.methods.styleid.looks import INNER_LIPS, NAMES, closely, face_in_crop, looks, teeth
-from faceveil.methods.styleid.swap import fitted, generator, look_at
 from faceveil.methods.styleid.targets import pool
 
 EYES_APART = [33, 263]  # their outer corners

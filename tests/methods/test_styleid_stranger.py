@@ -3,6 +3,9 @@
 import cv2
 import numpy as np
 import pytest
+from faceveil.methods.styleid.fit import FACE_OUTLINE
+from faceveil.methods.styleid.stranger import IDENTITY, MOST, STEPS, estranged, own_vector
+from faceveil.methods.styleid.swap import Source, look_at
 
 from faceveil.faces import find_faces
 from faceveil.faces.attributes import attributes
@@ -13,23 +16,20 @@ from faceveil.methods.styleid import stranger, swap
 from faceveil.methods.styleid.check import embeddings
 from faceveil.methods.styleid.choice import TRIED
 from faceveil.methods.styleid.control import control
-from faceveil.methods.styleid.fit import FACE_OUTLINE
 from faceveil.methods.styleid.looks import face_in_crop, looks, traits
-from faceveil.methods.styleid.stranger import IDENTITY, MOST, STEPS, estranged, own_vector
-from faceveil.methods.styleid.swap import Source, look_at
 from faceveil.methods.styleid.targets import by_two, kind_of, labels, pool
 from faceveil.models.mobilestylegan import SLOTS
-from faceveil.models.recognizers import RECOGNIZERS, recognizer
+from faceveil.models.recognizers import WATCHING, recognizer
 from faceveil.models.wspace import w_space
 
-A, B, C = RECOGNIZERS
+A, B, C = WATCHING
 TARGET = 40
 
 
 @pytest.fixture(scope="module")
 def source(portrait) -> Source:
     small = portrait[::2, ::2].copy()
-    found = look_at(small, find_faces(small)[0], tuple(RECOGNIZERS))
+    found = look_at(small, find_faces(small)[0], tuple(WATCHING))
     assert found is not None
     return found
 
@@ -48,12 +48,12 @@ def distances(source: Source, wplus: np.ndarray) -> dict[str, float]:
     mask = np.zeros((size, size), np.uint8)
     cv2.fillPoly(mask, [np.rint(source.mesh[FACE_OUTLINE]).astype(np.int32)], 255)
     photo = paste(source.image, swap.rendered(source, wplus), source.alignment, mask)
-    seen = embeddings(photo, source.face, list(RECOGNIZERS))
+    seen = embeddings(photo, source.face, list(WATCHING))
     return {
         name: float(
             recognizer(name).distance(seen[name], source.embeddings[name]) / recognizer(name).threshold
         )
-        for name in RECOGNIZERS
+        for name in WATCHING
     }
 
 
@@ -64,12 +64,12 @@ def led(source: Source, wplus: np.ndarray, *names: str) -> np.ndarray:
 
 def test_the_source_s_own_code_becomes_somebody_else_to_all(source, near):
     before, after = distances(source, near), distances(source, led(source, near, A, B, C))
-    assert all(after[name] > before[name] + 0.15 for name in RECOGNIZERS), (before, after)
+    assert all(after[name] > before[name] + 0.15 for name in WATCHING), (before, after)
 
 
-@pytest.mark.parametrize("held_out", RECOGNIZERS)
+@pytest.mark.parametrize("held_out", WATCHING)
 def test_a_recogniser_that_was_not_asked_sees_it_too(source, near, held_out):
-    asked = [name for name in RECOGNIZERS if name != held_out]
+    asked = [name for name in WATCHING if name != held_out]
     assert distances(source, led(source, near, *asked))[held_out] > distances(source, near)[held_out] + 0.08
 
 
@@ -107,7 +107,7 @@ def test_own_vectors_have_nothing_in_common_where_lengths_allow():
     assert np.array_equal(own_vector(B, TARGET), pool().embeddings[B][TARGET])
 
 
-@pytest.mark.parametrize("name", RECOGNIZERS)
+@pytest.mark.parametrize("name", WATCHING)
 def test_strangers_are_about_as_far_apart_as_is_said(name):
     """Those of the pool are a little nearer to each other than the people of LFW, on whom it was measured."""
     vectors = pool().embeddings[name][:: len(pool()) // 200].astype(np.float64)

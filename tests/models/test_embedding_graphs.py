@@ -8,14 +8,14 @@ from faceveil.faces.align import Alignment, similarity
 from faceveil.faces.attributes import FFHQ_POINTS
 from faceveil.models.embedding_graphs import DLIB_IN_FFHQ, GRAPHS, embedding
 from faceveil.models.generator import Generator
-from faceveil.models.recognizers import RECOGNIZERS, TEMPLATES, recognizer
+from faceveil.models.recognizers import TEMPLATES, WATCHING, recognizer
 from faceveil.models.runtime import Network, openvino
 
 SIZE = 128
 
 
 def test_every_recogniser_has_one():
-    assert set(GRAPHS) == set(RECOGNIZERS)
+    assert set(GRAPHS) == set(WATCHING)
 
 
 def test_dlib_s_chip_lies_where_ffhq_s_points_put_it():
@@ -25,7 +25,7 @@ def test_dlib_s_chip_lies_where_ffhq_s_points_put_it():
     assert np.allclose(far - corner, DLIB_IN_FFHQ[2], atol=0.01), "but for half a degree"
 
 
-@pytest.mark.parametrize("name", RECOGNIZERS)
+@pytest.mark.parametrize("name", WATCHING)
 def test_a_graph_sees_who_the_recogniser_sees(name):
     picture = openvino().opset13.parameter([1, 3, SIZE, SIZE], np.float32)
     network = Network(openvino().Model([embedding(name, picture)], [picture], "seen"))
@@ -42,7 +42,7 @@ def test_a_graph_sees_who_the_recogniser_sees(name):
 
 def test_a_grey_picture_is_no_reason_to_fail():
     picture = openvino().opset13.parameter([1, 3, SIZE, SIZE], np.float32)
-    every = [embedding(name, picture) for name in RECOGNIZERS]
+    every = [embedding(name, picture) for name in WATCHING]
     network = Network(openvino().Model(every, [picture], "seen"))
     flat = cv2.GaussianBlur(np.zeros((SIZE, SIZE, 3), np.float32), (0, 0), 1).transpose(2, 0, 1)[None]
     assert all(np.isfinite(one).all() for one in network(np.ascontiguousarray(flat)))

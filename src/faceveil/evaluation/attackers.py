@@ -29,6 +29,7 @@ from faceveil.models import card
 from faceveil.models.recognizers import (
     RECOGNIZERS,
     TEMPLATES,
+    WATCHING,
     Crops,
     Embeddings,
     Operating,
@@ -69,8 +70,9 @@ class Attacker:
 def attackers(
     ids: Sequence[str] = (), own: Sequence[Path] = (), used_by_method: Sequence[str] = ()
 ) -> list[Attacker]:
-    """The recognisers of these ids (all by default), then the reviewer's own; some took part in the method."""
-    chosen = [recognizer(name) for name in (ids or RECOGNIZERS)]
+    """The recognisers of these ids (by default those that watch over new faces), then the reviewer's own; some took
+    part in the method."""
+    chosen = [recognizer(name) for name in (ids or WATCHING)]
     every: list[tuple[Recognizer, str]] = [(one, card(one.id).members[0].sha256) for one in chosen]
     every += [(OwnNetwork(path), _sha256(path)) for path in own]
     known = {one.id for one, _ in every}

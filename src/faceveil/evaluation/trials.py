@@ -21,7 +21,7 @@ from faceveil.faces.attributes import attributes
 from faceveil.faces.crops import as_face, face_set
 from faceveil.grouping.measures import silhouette
 from faceveil.models.mobilenetv2 import features
-from faceveil.models.recognizers import RECOGNIZERS, Embeddings
+from faceveil.models.recognizers import WATCHING, Embeddings
 from faceveil.spaces.embedding import EmbeddingSpace
 
 Ints = NDArray[np.int64]
@@ -61,7 +61,7 @@ class Trial:
 class Originals:
     """The set as judges see it, measured once for all trials."""
 
-    def __init__(self, faces: FaceSet, judges: Sequence[str] = tuple(RECOGNIZERS)) -> None:
+    def __init__(self, faces: FaceSet, judges: Sequence[str] = tuple(WATCHING)) -> None:
         self.faces, self.judges = faces, tuple(judges)
         self._known: dict[str, Embeddings] = {}
 

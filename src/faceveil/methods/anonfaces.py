@@ -46,7 +46,7 @@ from faceveil.methods.strangers import margins_of_pool, strangers_like
 from faceveil.models.directions import carry_over, look_ahead
 from faceveil.models.generator import cores
 from faceveil.models.mobilestylegan import SLOTS
-from faceveil.models.recognizers import RECOGNIZERS
+from faceveil.models.recognizers import RECOGNIZERS, WATCHING
 from faceveil.privacy import Guarantee
 from faceveil.privacy.risk import Assessed, Mix, lower_weights, push_away, start_weights
 from faceveil.spaces.embedding import DEFAULT as DEFAULT_RECOGNIZER
@@ -82,7 +82,7 @@ class AnonFaces:
     beta: float = 0.25  # of the mean weight, taken from a member at risk in each round
     budget: int = 8  # rounds
     keep: Keep = "none"
-    recognizers: tuple[str, ...] = tuple(RECOGNIZERS)
+    recognizers: tuple[str, ...] = WATCHING
     everyone: bool = False  # compare with all people of the set, not only with the group's
     refine: int = 0  # steps of gradient descent after the encoder
 

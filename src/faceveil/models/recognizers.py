@@ -39,8 +39,8 @@ TEMPLATES: Mapping[Template, Points] = {
     "arcface-112": np.array(
         [[38.2946, 51.6963], [73.5318, 51.5014], [56.0252, 71.7366], [41.5493, 92.3655], [70.7299, 92.2041]]
     ),
-    # The same points in a wider crop.
-    "facenet-160": np.array([[0.0, 0.0]] * 5),
+    # The same points in a wider crop: 1.2 times as large in 160 px was right most often on 500 pairs of LFW.
+    "facenet-160": np.array([[58.8, 74.8], [101.0, 74.6], [80.0, 98.9], [62.8, 123.6], [97.7, 123.4]]),
     # Where the five points lie (median on LFW, made symmetric) in the chips that dlib cuts along its own.
     "dlib-150": np.array([[46.9, 45.7], [103.1, 45.7], [75.0, 77.9], [51.0, 102.0], [99.0, 102.0]]),
 }
@@ -206,7 +206,7 @@ class FaceNet(_Cosine):
         return load(self.id)
 
     def _prepare(self, crops: Crops) -> NDArray[np.float32]:
-        return (crops.astype(np.float32) - 127.5) / 128
+        return (crops.astype(np.float32) - np.float32(127.5)) / np.float32(128)
 
 
 WATCHING = (MobileNetFacelib.id, DlibResnet.id, MobileFaceNetFacesdk.id)

@@ -1,8 +1,8 @@
 """Join a new face to its photo: what to add to the generator's map of it, so that one rendering shows both.
 
-Where a code is rendered by itself, its skin, light, hair and frame are not the photo's, and no blending of two pictures
-makes one of them. So a network sees the photo without its face, and the generator's map at 64 px of the new one, and
-says what to add to that map; what comes out of the generator's later blocks then is hair, light, neck and face of one
+Where a code is rendered by itself, its skin, light, hair and frame are not the photo's, and no blending of two
+pictures makes one of them. So a network sees the photo without its face, and the generator's map at 64 px of the
+new one, and says what to add to that map; what comes out of the generator's later blocks then is hair, light, neck and face of one
 picture. It never sees the face that is replaced. `training/residual.py` teaches it.
 """
 
@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from faceveil.models import mobilestylegan as arrays
+from faceveil.models.generator import synthesis
 from faceveil.models.layers import Node, Weights, read_weights
 from faceveil.models.runtime import openvino
-from faceveil.models.generator import synthesis
 from faceveil.models.synthesis import Join, as_pixels, bands_of, picture, style_factors
 
 WEIGHTS = Path(__file__).with_name("data") / "residual.npz"

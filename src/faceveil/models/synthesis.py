@@ -43,7 +43,7 @@ def build_graph(network: arrays.Synthesis, window: Window = WHOLE) -> Any:
 def picture(
     network: arrays.Synthesis, factors: Factors, window: Window = WHOLE, join: Join | None = None
 ) -> Node:
-    """What the network draws, in [-1, 1], where each style has these factors, and its map is changed as `join` says."""
+    """What the network draws, in [-1, 1], where each style has these factors, its map changed as `join` says."""
     x, before, shown = op.constant(network.constant), network.first, WHOLE.part(4)
     for block, margin in zip(network.blocks, margins(network.blocks), strict=True):
         one, two = block.convolutions

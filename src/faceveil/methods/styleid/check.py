@@ -9,7 +9,6 @@ from faceveil.faces import Face, with_mesh
 from faceveil.faces.align import Alignment, align_ffhq, similarity
 from faceveil.faces.attributes import Attributes, attributes
 from faceveil.faces.face import Image
-from faceveil.methods.styleid.light import depth_of, light_on
 from faceveil.methods.styleid.looks import EYES, MOUTH, PITCH, TEETH, YAW, Floats, closely, looks
 from faceveil.methods.styleid.targets import Person, by_two, labels
 from faceveil.models.attrnet import INPUT_SIZE
@@ -17,8 +16,6 @@ from faceveil.models.mobilestylegan import Floats as Embedding
 from faceveil.models.recognizers import TEMPLATES, recognizer
 
 PRESENCE = 0.7  # the mesh network's, below which no face is left
-BLIND = 0.25  # depth of eyes, below which it has none, not even in a fog
-DULL = 0.4  # depth of eyes, below which it may have none
 TURN = 15.0  # degrees that the head may turn
 OPENING = 0.15  # outer eye distances that the mouth may open or close
 GAPE = 0.08  # the same, that looks odd
@@ -33,7 +30,6 @@ class Verdict:
 
     margins: Mapping[str, float]  # recogniser → distance in thresholds, over 1 is beyond
     presence: float
-    depth: float  # of its eyes, see light.Depth
     change: Floats  # of the looks
     years: float  # older
     same_gender: bool  # as two networks see it on average
@@ -46,7 +42,6 @@ class Verdict:
         return (
             min(self.margins.values()) > needed
             and self.presence >= PRESENCE
-            and self.depth >= BLIND
             and float(np.abs(self.change[[YAW, PITCH]]).max()) <= TURN
             and abs(float(self.change[MOUTH])) <= OPENING
         )
@@ -61,7 +56,7 @@ class Verdict:
         """By how much age, eyes and mouth are off, each in what it may be; eyes may be as open as they like."""
         shut, grin = max(0.0, -float(self.change[EYES])), abs(float(self.change[TEETH]))
         mouth = abs(float(self.change[MOUTH])) / GAPE, grin / GRIN
-        return abs(self.years) / YEARS, shut / SHUT, *mouth, DULL / max(self.depth, 0.01)
+        return abs(self.years) / YEARS, shut / SHUT, *mouth
 
     @property
     def misfit(self) -> float:
@@ -105,25 +100,16 @@ def margins(before: Mapping[str, Embedding], after: Mapping[str, Embedding]) -> 
     }
 
 
-def _depth(crop: Image, place: Alignment, face: Face) -> float:
-    if face.mesh is None:
-        return 0.0
-    mesh = place.points_to_crop(face.mesh[:, :2])
-    return depth_of(crop, mesh, light_on(crop, mesh)).eyes
-
-
 def check(image: Image, face: Face, before: Mapping[str, Embedding], person: Person) -> Verdict:
     """Look at a face after it was replaced; `before` are the source's embeddings."""
     wide = with_mesh(image, [face])[0]
     after = closely(image, wide)
     seen = embeddings(image, after, list(before))
-    place = align_ffhq(after, INPUT_SIZE)
-    crop = place.crop(image)
+    crop = align_ffhq(after, INPUT_SIZE).crop(image)
     seen_in = by_two(attributes(image, after), labels(crop))
     return Verdict(
         margins(before, seen),
         after.presence or 0.0,
-        _depth(crop, place, after),
         person.change(looks(image, after), looks(image, wide)),
         seen_in.age - person.age,
         same_gender(seen_in, person),

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from faceveil.models.mobilestylegan import Floats
 from faceveil.models.npz import opened
-from faceveil.models.recognizers import RECOGNIZERS
+from faceveil.models.recognizers import WATCHING
 from faceveil.models.runtime import once
 
 DATA = Path(__file__).with_name("data") / "control.npz"
@@ -79,9 +79,7 @@ def control() -> Control:
         moves = stored["moves"].astype(np.float32)
         identity = {
             name: (slopes.astype(np.float32), mean.astype(np.float32))
-            for name, slopes, mean in zip(
-                RECOGNIZERS, stored["identity"], stored["identity_mean"], strict=True
-            )
+            for name, slopes, mean in zip(WATCHING, stored["identity"], stored["identity_mean"], strict=True)
         }
         mesh = stored["mesh"].astype(np.float64)
         kept = stored["kept"].astype(np.float32)

@@ -11,13 +11,14 @@ from faceveil.methods.company import Company, Met, Profile
 from faceveil.methods.styleid.check import PRESENCE, embeddings
 from faceveil.methods.styleid.choice import suitable
 from faceveil.methods.styleid.looks import face_in_crop
-from faceveil.methods.styleid.swap import Source, choose, look_at
+from faceveil.methods.styleid.measure import Source, measure
+from faceveil.methods.styleid.move import choose
 from faceveil.models.mobilestylegan import Floats
 
 
 def met(crop: Image, recognizers: Sequence[str]) -> Met | None:
     """What to remember of an aligned face; None where the mesh network sees none."""
-    source = look_at(crop, face_in_crop(crop), tuple(recognizers))
+    source = measure(crop, face_in_crop(crop), recognizers)
     if source is None:
         return None
     person = source.person
@@ -37,7 +38,7 @@ def targets_for(
     dealt: tuple[int, ...],
 ) -> tuple[int, ...]:
     """Targets for the person in an aligned face, in the order to try them."""
-    source = look_at(crop, face_in_crop(crop), recognizers)
+    source = measure(crop, face_in_crop(crop), recognizers)
     return tuple(choose(_with_profile(source, profile), rng, count, dealt)) if source else ()
 
 

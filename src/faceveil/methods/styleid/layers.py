@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faceveil.faces.face import Image
+from faceveil.methods.styleid.measure import Source
+from faceveil.methods.styleid.render import PREVIEW, generator
 from faceveil.methods.styleid.score import gaps, ia_scores, read
-from faceveil.methods.styleid.swap import PREVIEW, Source, generator
 from faceveil.methods.styleid.tables import read_rows
 from faceveil.methods.styleid.targets import pool
-from faceveil.models.encoder import Encoder
 from faceveil.models.generator import as_wplus
 from faceveil.models.mobilestylegan import SLOTS, Floats
 
@@ -26,7 +26,6 @@ LAYERS = "4-12"
 RECOGNIZERS_OF_SEARCH = ("mobilenet.facelib", "mobilefacenet.facesdk")
 WIDTHS = (1, 2, 3, 4, 6, 9)
 TRUNCATION = 0.7
-ENCODER_SIZE = 256
 SEARCH_SIZE = 64  # px of the renders that a search looks at: at 128 px it takes twice as long
 Part = tuple[slice, slice]  # slots and channels of a code
 WHOLE = slice(None)
@@ -43,15 +42,9 @@ class Window:
     score: float = 0.0
 
 
-def encoded(source: Source) -> Floats:
-    """The source's code as the encoder reads it, 23 × 512."""
-    crop = source.alignment.resized(ENCODER_SIZE).crop(source.image)
-    return np.asarray(Encoder().encode(crop[None])[0])
-
-
 def swapped(source: Source, target: int, parts: Sequence[Part]) -> Floats:
     """The source's code with a target's in these parts."""
-    wplus = encoded(source)
+    wplus = source.code.copy()
     for slots, channels in parts:
         wplus[slots, channels] = pool().codes[target][slots, channels]
     return wplus

@@ -31,27 +31,16 @@ from faceveil.methods.styleid.check import Verdict, check
 from faceveil.methods.styleid.choice import CHOICES, TRIED, shortlists
 from faceveil.methods.styleid.deal import dealt
 from faceveil.methods.styleid.guests import met, received, seen, targets_for
-from faceveil.methods.styleid.layers import LAYERS, WHOLE, encoded, swapped
-from faceveil.methods.styleid.mask import REGIONS, from_on, part_of
-from faceveil.methods.styleid.retouch import corrected
-from faceveil.methods.styleid.swap import (
-    CARDS,
-    Source,
-    choose,
-    fitted,
-    led_away,
-    load,
-    look_at,
-    moved_code,
-    promising,
-    rendered,
-    sketch,
-)
+from faceveil.methods.styleid.layers import LAYERS, WHOLE, swapped
+from faceveil.methods.styleid.measure import Source, encoder, measure
+from faceveil.methods.styleid.move import choose, led_away, moved_code, promising, sketch
+from faceveil.methods.styleid.paste import REGIONS, from_on, part_of
+from faceveil.methods.styleid.render import generator, joined, prepare
 from faceveil.methods.styleid.swapper import mixed
 from faceveil.methods.styleid.targets import pool
 from faceveil.models.mobilestylegan import STYLE_DIM
 from faceveil.models.mobilestylegan import Floats as Vector
-from faceveil.models.recognizers import RECOGNIZERS
+from faceveil.models.recognizers import WATCHING
 from faceveil.privacy import Guarantee
 
 # The distance to the source that is needed, in thresholds, and the smallest region that is replaced.
@@ -62,8 +51,11 @@ IN_COMPANY = {  # what a run over a set adds, at the highest level and below
     True: "In a run, none is nearer to anybody else, old face or new, than chance, and shows age, gender and "
     "beard of one of at least three people.",
 }
-OFF = 6.0  # years, from which a face is corrected
-FEATHER = 0.012  # of the crop's side
+UNPUSHED = 2  # targets of each face that are tried as they are, before others are led away
+CARDS = (
+    "mobilestylegan.ffhq-1024", "bisenet.celebamask", "iris.64", "age.v1", "gender.v1", "expression.fer",
+    "mobilefacenet.facesdk",
+)  # fmt: skip
 
 
 class Tried(NamedTuple):
@@ -71,7 +63,6 @@ class Tried(NamedTuple):
 
     pasted: tuple[Image, Region]  # the part of the photo around it, and where it changed
     verdict: Verdict
-    wplus: Vector
 
 
 @dataclass(frozen=True)
@@ -84,7 +75,7 @@ class StyleId:
     privacy: str = "medium"
     fallback: str = "blackout"
     tries: int = TRIED * len(CHOICES)
-    recognizers: tuple[str, ...] = tuple(RECOGNIZERS)
+    recognizers: tuple[str, ...] = tuple(WATCHING)
     consistent: bool = False
     company: Company | None = None  # given by a run that knows the set
 
@@ -145,7 +136,8 @@ class StyleId:
 
     def load(self) -> None:
         """Prepare the networks for which the first face would wait longest, in the order in which it needs them."""
-        load(self.recognizers)
+        for build in (generator, encoder, prepare):
+            build()
 
     def meet(self, crop: Image) -> Met | None:
         """What to remember of an aligned face."""
@@ -173,7 +165,7 @@ class StyleId:
 
     def protect(self, image: Image, face: Face, rng: np.random.Generator) -> tuple[Image, Region]:
         """A new picture with another face in the place of this one, and the region that changed."""
-        source = look_at(image, face, self.recognizers)
+        source = measure(image, face, self.recognizers)
         if self.company:
             source = received(source, self.company)
         found = source and self._search(source, rng)
@@ -200,7 +192,7 @@ class StyleId:
             found = self._tried(source, target, number)
             if found is not None:
                 others = islice(left, TRIED - 1 - number % TRIED)
-                return self._mended(source, self._corrected(source, found), others).pasted
+                return self._mended(source, found, others).pasted
         return None
 
     def _mended(self, source: Source, found: "Tried", others: Iterator[tuple[int, int]]) -> "Tried":
@@ -209,40 +201,26 @@ class StyleId:
             if found.verdict.suits:
                 break
             if self.may_mend(source, target, number, found.verdict):
-                other = self._tried(source, target, number)
-                found = _better(found, other and self._corrected(source, other))
+                found = _better(found, self._tried(source, target, number))
         return found
-
-    def _corrected(self, source: Source, found: "Tried") -> "Tried":
-        """The same face of another age or expression, with other eyes or teeth, where these are plainly off in the
-        photo and it fits better then."""
-        if found.verdict.suits and abs(found.verdict.years) <= OFF:
-            return found
-        code = corrected(source.person, found.wplus, found.verdict)
-        if np.array_equal(code, found.wplus):  # it lacks what no step mends
-            return found
-        return _better(found, self._shown(source, code))
 
     def may_mend(self, source: Source, target: int, number: int, lacking: Verdict) -> bool:
         """Whether a target's sketch shows what another's face lacked."""
         return lacking.mended_by(sketch(source, target, _turn(number)).seen, source.person)
 
     def _tried(self, source: Source, target: int, number: int) -> "Tried | None":
-        """A target's new face in the photo, if it holds the check and keeps apart from others."""
-        return self._shown(source, self.code(source, target, number))
-
-    def _shown(self, source: Source, wplus: Vector) -> "Tried | None":
-        """A code's face, in the smallest region that does."""
-        new = fitted(source, rendered(source, wplus))
+        """A target's new face in the photo, in the smallest region that does, if it holds the check and keeps apart
+        from others."""
+        crop = joined(self.code(source, target, number), source.small, source.share, source.alignment.size)
         for region in from_on(self.smallest):
-            cut: Mask = part_of(new.mask, region, source.mesh, new.mesh)
+            cut: Mask = part_of(source.mask, region, source.mesh)
             where = placed(source.image, source.alignment, cut)
             if where is None:
                 return None
-            photo = paste(source.image, new.crop, source.alignment, cut, feather=FEATHER)
+            photo = paste(source.image, crop, source.alignment, cut, feather=0)
             verdict = check(photo, source.face, source.embeddings, source.person)
             if verdict.holds(self.needed) and (self.company or Company()).apart(verdict.embeddings):
-                return Tried((photo, where), verdict, wplus)
+                return Tried((photo, where), verdict)
         return None
 
     def candidates(self, source: Source, rng: np.random.Generator) -> Iterator[int]:
@@ -253,7 +231,8 @@ class StyleId:
 
     def code(self, source: Source, target: int, number: int) -> Vector:
         """That of one target's new face; `number` counts the tries before."""
-        return moved_code(source, target, _turn(number))
+        wplus = moved_code(source, target, _turn(number))
+        return led_away(source, target, wplus) if number >= UNPUSHED else wplus
 
 
 @dataclass(frozen=True)
@@ -331,7 +310,7 @@ class StyleIdSwapper(OfCode):
 
     def mixed(self, source: Source, target: int) -> Vector:
         """As much of it as the network says."""
-        return mixed(encoded(source), pool().codes[target])
+        return mixed(source.code, pool().codes[target])
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,14 @@ from faceveil.faces.face import Image
 from faceveil.faces.paste import paste
 from faceveil.methods.styleid.layers import random_codes
 from faceveil.methods.styleid.looks import face_in_crop
-from faceveil.methods.styleid.mask import REGIONS, part_of
+from faceveil.methods.styleid.measure import measure
+from faceveil.methods.styleid.move import choose
+from faceveil.methods.styleid.paste import REGIONS, part_of
+from faceveil.methods.styleid.render import PREVIEW, generator, joined
 from faceveil.methods.styleid.score import gaps, read
-from faceveil.methods.styleid.swap import PREVIEW, choose, fitted, generator, look_at, rendered
 from faceveil.methods.styleid.targets import pool
 from faceveil.models.segmenter import person_mask
 
-FEATHER = 0.045  # of the crop's side
 NAMES = (*REGIONS, "face-hair", "all")
 
 
@@ -56,14 +57,13 @@ def _pairs(
 
 def swaps(picture: Image, code: np.ndarray, slots: slice, rng: np.random.Generator) -> Iterator[Image]:
     """One generated face with each of NAMES from its counterpart."""
-    source = look_at(picture, face_in_crop(picture), ())
+    source = measure(picture, face_in_crop(picture), ())
     assert source is not None  # the generator draws faces
     mixed = code.copy()
     mixed[slots] = pool().codes[choose(source, rng, 1)[0]][slots]
-    new = fitted(source, rendered(source, mixed))
+    new = joined(mixed, source.small, source.share, source.alignment.size)
     for region in REGIONS:
-        mask = part_of(new.mask, region, source.mesh, new.mesh)
-        yield paste(source.image, new.crop, source.alignment, mask, feather=FEATHER)
+        yield paste(source.image, new, source.alignment, part_of(source.mask, region, source.mesh), feather=0)
     counterpart = np.asarray(generator().render(mixed[None], PREVIEW)[0])
     person = np.maximum(person_mask(picture), person_mask(counterpart))[..., None]
     yield np.rint(person * counterpart + (1 - person) * picture).astype(np.uint8)

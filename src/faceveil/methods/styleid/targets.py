@@ -13,17 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faceveil.faces.attributes import Attributes
-from faceveil.methods.styleid.light import PATCHY
 from faceveil.methods.styleid.looks import NAMES, WORN, traits
 from faceveil.models.attrnet import INPUT_SIZE, AttrNet
 from faceveil.models.mobilestylegan import Floats
 from faceveil.models.npz import opened
-from faceveil.models.recognizers import RECOGNIZERS, recognizer
+from faceveil.models.recognizers import WATCHING, recognizer
 from faceveil.models.runtime import once
 from faceveil.models.wspace import w_space
 
 DATA = Path(__file__).with_name("data") / "targets.npz"
-NUMBERS = ("looks", "age", "female", "skin", "expression", "shade", "hair", "patches")
+NUMBERS = ("looks", "age", "female", "skin", "expression", "shade", "hair")
 ORIGINS = ("ethnicity White", "ethnicity Black", "ethnicity Asian", "ethnicity Indian")
 LABELS = (  # of AttrNet's, what is kept of each face
     *ORIGINS,
@@ -41,7 +40,6 @@ AGE_FREE, AGE_UNIT = 3.0, 1.5
 SKIN_FREE, SKIN_UNIT = 20.0, 20.0
 SHADE_FREE, SHADE_UNIT = 0.1, 0.1
 HAIR_FREE, HAIR_UNIT = 15.0, 8.0  # in Lab: dark hair made light is a smear, light hair made dark a smudge
-PATCHES_UNIT = 0.012  # a target in hard light cannot quite be given another
 FAR = 3.0  # units of age from which unlikeness grows linearly
 EXPRESSION_UNIT, ORIGIN_UNIT = 0.13, 0.09  # of a probability
 MINOR = "age under 18"  # AttrNet tells children better than the network that tells years
@@ -75,16 +73,6 @@ class Person:
         """By how much a face's looks differ from this person's, by both ways to read them: either errs alone."""
         changes = np.stack([close - self.looks, at_a_distance - self.at_a_distance])
         return np.asarray(np.nanmean(changes, axis=0))
-
-    @property
-    def covered(self) -> bool:
-        """By a hat or a scarf, as AttrNet sees it: no hair of another goes with that."""
-        return bool(self.labels[LABELS.index("hat")] > 0.5)
-
-    @property
-    def bald(self) -> bool:
-        """With nothing on its head, not even hair."""
-        return not self.covered and bool(self.labels[LABELS.index("bald")] > 0.5)
 
     @property
     def origin(self) -> int:
@@ -170,7 +158,6 @@ class Pool:
     expression: NDArray[np.float64]  # N × 7
     shade: NDArray[np.float64]
     hair: NDArray[np.float64]  # N × 3, Lab; NaN of a bald head
-    patches: NDArray[np.float64]  # of light, see light.PATCHY
     labels: NDArray[np.float64]  # N × LABELS
     embeddings: dict[str, Floats]  # recogniser id → N × 128
     alone: dict[
@@ -201,7 +188,6 @@ class Pool:
             label = LABELS.index(name)
             there = self.labels[:, label]
             total += (_missing(there if source.labels[label] > 0.5 else 1 - there) / unit) ** 2
-        total += (np.maximum(0, self.patches - PATCHY) / PATCHES_UNIT) ** 2
         total += (_beyond(_apart(self.hair, source.hair), HAIR_FREE) / HAIR_UNIT) ** 2
         if not np.isnan(source.skin):
             total += (_beyond(self.skin - source.skin, SKIN_FREE) / SKIN_UNIT) ** 2
@@ -250,9 +236,9 @@ def kind_of(shown: NDArray[np.floating], female: float) -> NDArray[np.float64]:
 
 
 def by_two(seen: Attributes, shown: NDArray[np.floating]) -> Attributes:
-    """What was read in a face, with its gender as AttrNet's labels (`shown`) and the classifier see it on average:
-    they disagree about one face in ten, and by eye the classifier errs in most of these."""
-    return replace(seen, female=(seen.female + float(shown[FEMALE])) / 2)
+    """What was read in a face, with its gender as AttrNet's labels (`shown`), which count twice, and the classifier
+    see it: they disagree about one face in ten, and by eye the classifier errs in most of these."""
+    return replace(seen, female=(seen.female + 2 * float(shown[FEMALE])) / 3)
 
 
 @once
@@ -272,7 +258,7 @@ def read_pool(path: Path) -> Pool:
         scales, steps = stored["embedding_scale"], stored["embeddings"]
         vectors = {
             name: np.asarray(steps[:, number] * (scales[number] / BYTE), np.float32)
-            for number, name in enumerate(RECOGNIZERS)
+            for number, name in enumerate(WATCHING)
         }
         numbers = {name: stored[name].astype(np.float64) for name in NUMBERS}
         return Pool(
@@ -280,7 +266,7 @@ def read_pool(path: Path) -> Pool:
             labels=stored["labels"] / 255.0,
             embeddings=vectors,
             alone={
-                name: stored["alone"][:, number].astype(np.float64) for number, name in enumerate(RECOGNIZERS)
+                name: stored["alone"][:, number].astype(np.float64) for number, name in enumerate(WATCHING)
             },
             **numbers,
         )

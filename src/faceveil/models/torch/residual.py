@@ -1,5 +1,7 @@
 """The network that joins a new face to its photo, in torch (see `models/residual.py`)."""
 
+from itertools import pairwise
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -17,10 +19,11 @@ class Step(nn.Module):
         self.one = nn.Conv2d(channels, channels, 3, padding=1)
         self.two = nn.Conv2d(channels, channels, 3, padding=1)
         nn.init.zeros_(self.two.weight)
-        nn.init.zeros_(self.two.bias)
+        nn.init.zeros_(self.two.bias)  # type: ignore[arg-type]
 
     def forward(self, x: Tensor) -> Tensor:
-        return x + self.two(F.leaky_relu(self.one(F.leaky_relu(x, 0.2)), 0.2))
+        changed: Tensor = self.two(F.leaky_relu(self.one(F.leaky_relu(x, 0.2)), 0.2))
+        return x + changed
 
 
 class Residual(nn.Module):
@@ -31,20 +34,18 @@ class Residual(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        first, second, third, fourth = WIDTHS
+        first = WIDTHS[0]
         self.register_buffer("scale", torch.ones(1, MAP, 1, 1))  # of the map, over faces
         self.register_buffer("centre", torch.zeros(1, MAP, 1, 1))
         self.photo = nn.Conv2d(4 * CELL**2, first, 3, padding=1)
         self.map = nn.Conv2d(MAP, first, 1)
-        self.down = nn.ModuleList(
-            nn.Conv2d(a, b, 3, stride=2, padding=1) for a, b in zip(WIDTHS, WIDTHS[1:], strict=False)
-        )
+        self.down = nn.ModuleList(nn.Conv2d(a, b, 3, stride=2, padding=1) for a, b in pairwise(WIDTHS))
         self.before = nn.ModuleList(Step(c) for c in WIDTHS)
         self.after = nn.ModuleList(Step(c) for c in WIDTHS)
-        self.up = nn.ModuleList(nn.Conv2d(b, a, 1) for a, b in zip(WIDTHS, WIDTHS[1:], strict=False))
+        self.up = nn.ModuleList(nn.Conv2d(b, a, 1) for a, b in pairwise(WIDTHS))
         self.out = nn.Conv2d(first, MAP, 1)
         nn.init.normal_(self.out.weight, std=1e-3)
-        nn.init.zeros_(self.out.bias)
+        nn.init.zeros_(self.out.bias)  # type: ignore[arg-type]
 
     def forward(self, photo: Tensor, keep: Tensor, map_: Tensor) -> Tensor:
         """Photo in [-1, 1] and the share that stays, both at 256 px, and the map, N × 512 × 64 × 64."""
@@ -58,7 +59,8 @@ class Residual(nn.Module):
             if level < len(WIDTHS) - 1:
                 x = kept[level] + F.interpolate(self.up[level](x), scale_factor=2, mode="bilinear")
             x = self.after[level](x)
-        return self.scale * self.out(F.leaky_relu(x, 0.2))
+        added: Tensor = self.out(F.leaky_relu(x, 0.2))
+        return self.scale * added
 
     def packed(self) -> dict[str, Tensor]:
         """The arrays that ship: the map's mean and spread are part of the first and last layers."""

@@ -1,4 +1,4 @@
-"""A stranger: a code whose face, amid what stays of the photo, is another person to every recogniser of the check.
+"""Push a code until its face, amid what stays of the photo, is another person to every recogniser of the check.
 
 Hair, outline and surroundings stay, and recognisers read them as part of the face: a target that is a stranger by
 itself comes nearer to the source when it is put in, and two photos of one person become alike. So the code is looked
@@ -6,8 +6,7 @@ at as it will be seen, small and with the photo around it, and steps along the a
 recogniser's vector away from the source's, as far as strangers are and no further, for to be further than chance
 would tell as well; and back to the target's own, less what all generated faces have in common.
 
-The loss is a sum of hinges, each in mean squares between strangers, and 0 where nothing is to be wished for: so each
-step goes as far as the loss would fall to 0 along a straight line (Polyak 1969), or MOST.
+The loss is a sum of hinges, each in mean squares between strangers, and zero once every recogniser is content.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,9 +15,9 @@ from functools import reduce
 import cv2
 import numpy as np
 
-from faceveil.faces.face import Floats, Image
+from faceveil.faces.face import Image
 from faceveil.methods.styleid.control import control
-from faceveil.methods.styleid.fit import within
+from faceveil.methods.styleid.paste import Share
 from faceveil.methods.styleid.targets import pool
 from faceveil.models.embedding_graphs import embedding
 from faceveil.models.layers import Node
@@ -29,37 +28,35 @@ from faceveil.models.slope import Slope
 from faceveil.models.wspace import w_space
 
 SIZE = 64  # px of what is looked at
-STEPS = 2
 MOST = 3.0  # of a step, in deviations of people
 IDENTITY = slice(4, 13)  # slots
 FAR = 1.05  # from the source, in mean squares between strangers
 OWN = 0.1  # within which a face is the target's own
 PULL = 1.5  # how much more that counts than to be far from the source
-OUTLINE = 1.12  # times the source's outline, within which the new face will be seen
-SOFT = 0.02  # of the side, over which that ends
 ENOUGH = 1e-3  # of the loss
 
 
-def estranged(
-    crop: Image, mesh: Floats, embeddings: Mapping[str, Vector], target: int, wplus: Vector
+def pushed(
+    crop: Image, face: Share, embeddings: Mapping[str, Vector], target: int, wplus: Vector, force: float = 1.0
 ) -> Vector:
-    """The code (23 × 512) of a target, led away from the source: its crop, its mesh with forehead, its vectors."""
+    """The code (23 × 512) of a target's face, led away from the source: its crop, where its face is, its vectors.
+
+    With `force` 1 as far as the loss would fall to 0 along a straight line (Polyak 1969).
+    """
     if not embeddings:
         return wplus
     slope, axes = away_slope(tuple(embeddings)), _axes()
-    given = [*_surroundings(crop, mesh)]
+    given = [*_surroundings(crop, face)]
     for name, vector in embeddings.items():
         given += [np.asarray(one[None], np.float32) for one in (vector, own_vector(name, target))]
-    for _ in range(STEPS):
-        loss, gradient = slope.with_loss(wplus, given)
-        if loss < ENOUGH:
-            break
-        along = gradient[IDENTITY].sum(axis=0)  # a step is the same in all of these slots
-        along = control().neutral(along)
-        length = max(float(np.linalg.norm(along)), 1e-9)
-        change = -min(loss / length, MOST) / length * along
-        wplus = wplus.copy()
-        wplus[IDENTITY] += np.einsum("a,sad->sd", change, axes[IDENTITY])
+    loss, gradient = slope.with_loss(wplus, given)
+    if loss < ENOUGH:
+        return wplus
+    along = control().neutral(gradient[IDENTITY].sum(axis=0))  # a step is the same in all of these slots
+    length = max(float(np.linalg.norm(along)), 1e-9)
+    change = -force * min(loss / length, MOST) / length * along
+    wplus = wplus.copy()
+    wplus[IDENTITY] += np.einsum("a,sad->sd", change, axes[IDENTITY])
     return wplus
 
 
@@ -72,12 +69,11 @@ def own_vector(name: str, target: int) -> Vector:
     return np.asarray(rest / np.linalg.norm(rest), np.float32)
 
 
-def _surroundings(crop: Image, mesh: Floats) -> tuple[Vector, Vector]:
+def _surroundings(crop: Image, face: Share) -> tuple[Vector, Vector]:
     """The photo, 1 × 3 × SIZE × SIZE in [-1, 1], and how much of a new face will be seen in each pixel."""
     small = cv2.resize(crop, (SIZE, SIZE), interpolation=cv2.INTER_AREA).astype(np.float32) / 127.5 - 1
-    mask = within(mesh * (SIZE / crop.shape[0]), SIZE, OUTLINE).astype(np.float32) / 255
-    soft = np.asarray(cv2.GaussianBlur(mask, (0, 0), SOFT * SIZE), np.float32)
-    return np.ascontiguousarray(small.transpose(2, 0, 1)[None]), soft[None, None]
+    seen = cv2.resize(face, (SIZE, SIZE), interpolation=cv2.INTER_AREA).astype(np.float32)
+    return np.ascontiguousarray(small.transpose(2, 0, 1)[None]), seen[None, None]
 
 
 @once

@@ -1,0 +1,108 @@
+"""What of a photo a new face takes the place of, by the face parser: skin and features, and nothing else.
+
+Hair, hat, clothes, earrings, dark glasses and background keep the photo's own pixels. Beyond the face's edge the new
+face goes on a little, where none of these is, so that nothing of the old one's rim stays.
+"""
+
+from collections.abc import Sequence
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from faceveil.faces.face import Floats, Image
+from faceveil.faces.regions import LEFT_BROW, LEFT_EYE, LIPS, NOSE, OVAL, RIGHT_BROW, RIGHT_EYE, Mask
+from faceveil.models.parser import (
+    BACKGROUND,
+    CLOTH,
+    EARRING,
+    FACE,
+    GLASSES,
+    HAIR,
+    HAT,
+    SIZE,
+    SKIN,
+    Shares,
+)
+
+Share = NDArray[np.float32]  # SIZE × SIZE, 0 to 1
+
+STAYS = (HAIR, HAT, CLOTH, EARRING, BACKGROUND)  # what the face does not grow over
+GROWN, FEATHER = 4, 1.5  # px of SIZE: how far beyond the face, and how softly it ends
+DARK = 0.4  # of the skin's lightness: glasses below it hide the eyes and stay
+LEAST_GLASSES = 0.004  # of the picture: less is no pair of them
+INNER = 0.8  # of the mesh's outline, within which all that is no thing of its own is face
+
+EYES = ([*RIGHT_EYE, *RIGHT_BROW], [*LEFT_EYE, *LEFT_BROW])
+REGIONS = {  # what `styleid-mask` replaces; each holds the one before it
+    "eyes": EYES,
+    "eyes-nose": (*EYES, NOSE),
+    "eyes-nose-mouth": (*EYES, NOSE, LIPS),
+    "face": (),
+}
+REGION_GROWN, REGION_FEATHER = 0.025, 0.015  # of the side
+
+
+def face_share(crop: Image, shares: Shares, mesh: Floats) -> Share:
+    """How much of each pixel is to be the new face's. `mesh` is the face's in a crop of SIZE px."""
+    labels = shares.argmax(axis=0)
+    face = np.isin(labels, FACE) | (inner(mesh) & ~np.isin(labels, (*STAYS, GLASSES)))
+    glasses = labels == GLASSES
+    if not dark(crop, labels, glasses):
+        face |= glasses
+    return grown(face, np.isin(labels, STAYS) | (glasses & ~face))
+
+
+def grown(
+    face: NDArray[np.bool_], stays: NDArray[np.bool_], by: float = GROWN, soft: float = FEATHER
+) -> Share:
+    """A face's pixels and those around it, but for what stays, with a soft edge."""
+    closed = cv2.morphologyEx(face.astype(np.uint8), cv2.MORPH_CLOSE, np.ones((3, 3), np.uint8))
+    side = 2 * round(by) + 1
+    wide = cv2.dilate(closed, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (side, side)))
+    sharp = np.where(stays, closed, wide).astype(np.float32)
+    return np.asarray(cv2.GaussianBlur(sharp, (0, 0), soft) if soft > 0 else sharp, np.float32)
+
+
+def inner(mesh: Floats) -> NDArray[np.bool_]:
+    """The middle of the face, whatever the parser takes it for."""
+    outline = mesh[OVAL, :2]
+    centre = outline.mean(axis=0)
+    corners = np.rint(centre + INNER * (outline - centre)).astype(np.int32)
+    return np.asarray(cv2.fillPoly(np.zeros((SIZE, SIZE), np.uint8), [corners], 1) > 0)
+
+
+def dark(crop: Image, labels: NDArray[np.intp], glasses: NDArray[np.bool_]) -> bool:
+    """Whether there are glasses through which no eyes are seen."""
+    skin = labels == SKIN
+    if glasses.mean() < LEAST_GLASSES or not skin.any():
+        return False
+    small = cv2.resize(crop, (SIZE, SIZE), interpolation=cv2.INTER_AREA)
+    light = np.asarray(cv2.cvtColor(small, cv2.COLOR_RGB2LAB)[..., 0], np.float32)
+    return bool(np.median(light[glasses]) < DARK * np.median(light[skin]))
+
+
+def as_mask(share: Share, side: int) -> Mask:
+    """0 to 255, as large as a crop."""
+    large = cv2.resize(share, (side, side), interpolation=cv2.INTER_LINEAR)
+    return np.asarray(np.rint(255 * np.clip(large, 0, 1)), np.uint8)
+
+
+def part_of(mask: Mask, region: str, mesh: Floats) -> Mask:
+    """The mask of the whole face cut to one of REGIONS."""
+    if region == "face":
+        return mask
+    side = mask.shape[0]
+    cut = np.zeros_like(mask)
+    for vertices in REGIONS[region]:
+        cv2.fillConvexPoly(cut, cv2.convexHull(np.rint(mesh[vertices, :2]).astype(np.int32)), 255)
+    reach = 2 * max(1, round(REGION_GROWN * side)) + 1
+    wide = cv2.dilate(cut, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (reach, reach)))
+    soft = cv2.GaussianBlur(wide, (0, 0), max(1.0, REGION_FEATHER * side))
+    return np.asarray(np.minimum(mask, soft), np.uint8)
+
+
+def from_on(region: str) -> Sequence[str]:
+    """This region and the larger ones, smallest first."""
+    names = list(REGIONS)
+    return names[names.index(region) :]

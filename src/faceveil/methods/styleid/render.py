@@ -1,0 +1,69 @@
+"""Render a new face as part of its photo: see `models/residual.py`."""
+
+import cv2
+import numpy as np
+
+from faceveil.faces.face import Image
+from faceveil.faces.paste import paste
+from faceveil.methods.styleid.measure import Source
+from faceveil.methods.styleid.paste import Share
+from faceveil.models import residual
+from faceveil.models.generator import Generator
+from faceveil.models.mobilestylegan import SIZES
+from faceveil.models.mobilestylegan import Floats as Code
+from faceveil.models.runtime import Network, allowed_threads, once
+
+PREVIEW, SKETCH = 128, 64  # px of a small picture of a code, and of its render
+SMALLEST, LARGEST = 256, 1024  # px of a render in a photo
+COARSER = 0.8  # of a crop's side, up to which a render is enlarged
+
+
+def joined(wplus: Code, photo: Image, face: Share, side: int) -> Image:
+    """A code's face rendered with what is around it in a photo's crop (residual.SEEN px), as a crop of `side` px.
+
+    `face` tells where the photo's own face is: nothing of it is seen.
+    """
+    keep = (1 - face)[None, None].astype(np.float32)
+    seen = np.ascontiguousarray(photo.transpose(2, 0, 1)[None], np.float32) / np.float32(127.5) - 1
+    (pixels,) = _network(_size(side))([wplus[None], seen, keep])
+    return resized(pixels[0], side)
+
+
+def in_photo(source: Source, wplus: Code) -> Image:
+    """The part of the photo around a face with a code's face in its place."""
+    crop = joined(wplus, source.small, source.share, source.alignment.size)
+    return paste(source.image, crop, source.alignment, source.mask, feather=0)
+
+
+def small(wplus: Code) -> Image:
+    """A cheap look at a code, by itself."""
+    return resized(generator().render(wplus[None], SKETCH)[0], PREVIEW)
+
+
+def resized(image: Image, side: int) -> Image:
+    if image.shape[0] == side:
+        return image
+    way = cv2.INTER_CUBIC if image.shape[0] < side else cv2.INTER_AREA
+    return np.asarray(cv2.resize(image, (side, side), interpolation=way), np.uint8)
+
+
+def _size(side: int) -> int:
+    """The smallest render that is not much coarser."""
+    return next((size for size in SIZES if size >= max(SMALLEST, COARSER * side)), LARGEST)
+
+
+def prepare() -> None:
+    """Compile what most faces need."""
+    _network(SMALLEST)
+    generator().compiled(SKETCH)
+
+
+@once
+def _network(size: int) -> Network:
+    return Network(residual.build_graph(size, residual.read()), precision="bf16")
+
+
+@once
+def generator() -> Generator:
+    """One for the process, for as many threads as work in it."""
+    return Generator(allowed_threads(), "bf16")
