@@ -180,7 +180,7 @@ def test_a_push_leads_away_from_the_person():
 
 def test_a_target_of_the_same_kind_suits_well():
     targets = pool()
-    sure = (soft.origin.max(axis=1) > 0.5) & (soft.expression.max(axis=1) > 0.5)
+    sure = (targets.origin.max(axis=1) > 0.5) & (targets.expression.max(axis=1) > 0.5)
     for number in np.flatnonzero(sure)[::400]:
         unlike = targets.unlikeness(like(number))
         best = np.argsort(unlike, kind="stable")[:100]

@@ -5,11 +5,10 @@ from dataclasses import replace
 import cv2
 import numpy as np
 import pytest
-from faceveil.methods.styleid.fit import with_forehead
-from faceveil.methods.styleid.swap import fitted, generator, look_at
 
 from faceveil.faces import find_faces, with_mesh
 from faceveil.methods.styleid.looks import INNER_LIPS, NAMES, closely, face_in_crop, looks, teeth
+from faceveil.methods.styleid.render import generator
 from faceveil.methods.styleid.targets import pool
 
 EYES_APART = [33, 263]  # their outer corners
@@ -76,13 +75,3 @@ def test_a_close_look_leaves_box_and_points_alone(found):
     near = closely(picture, face)
     assert np.array_equal(near.box_xyxy, face.box_xyxy) and np.array_equal(near.points, face.points)
     assert near.presence > 0.5
-
-
-def test_a_face_laid_over_itself_keeps_its_size(found):
-    growth = []
-    for picture, face in found[:4]:
-        source = look_at(picture, face, ())
-        again = face_in_crop(source.crop)
-        laid = fitted(source, picture)  # the crop shows the same face, a little smaller
-        growth.append(apart(laid.mesh) / apart(with_forehead(again.mesh)))
-    assert np.mean(growth) == pytest.approx(1, abs=0.03)

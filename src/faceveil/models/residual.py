@@ -1,9 +1,9 @@
 """Join a new face to its photo: what to add to the generator's map of it, so that one rendering shows both.
 
 Where a code is rendered by itself, its skin, light, hair and frame are not the photo's, and no blending of two
-pictures makes one of them. So a network sees the photo without its face, and the generator's map at 64 px of the
-new one, and says what to add to that map; what comes out of the generator's later blocks then is hair, light, neck and face of one
-picture. It never sees the face that is replaced. `training/residual.py` teaches it.
+pictures makes one of them. So a network sees the photo without its face, and the generator's map at 64 px of the new
+one, and says what to add to that map; what comes out of the generator's later blocks then is hair, light, neck and
+face of one picture. It never sees the face that is replaced. `training/residual.py` teaches it.
 """
 
 from functools import partial

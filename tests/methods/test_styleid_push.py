@@ -1,22 +1,20 @@
-"""Strangers: codes are led away from the source, to recognisers that are asked and to others."""
+"""The push: codes are led away from the source, to recognisers that are asked and to others."""
 
-import cv2
 import numpy as np
 import pytest
-from faceveil.methods.styleid.fit import FACE_OUTLINE
-from faceveil.methods.styleid.stranger import IDENTITY, MOST, STEPS, estranged, own_vector
-from faceveil.methods.styleid.swap import Source, look_at
 
 from faceveil.faces import find_faces
 from faceveil.faces.attributes import attributes
-from faceveil.faces.paste import paste
 from faceveil.methods import method
 from faceveil.methods.styleid import method as flow
-from faceveil.methods.styleid import stranger, swap
+from faceveil.methods.styleid import push
 from faceveil.methods.styleid.check import embeddings
 from faceveil.methods.styleid.choice import TRIED
 from faceveil.methods.styleid.control import control
 from faceveil.methods.styleid.looks import face_in_crop, looks, traits
+from faceveil.methods.styleid.measure import Source, measure
+from faceveil.methods.styleid.push import IDENTITY, MOST, own_vector, pushed
+from faceveil.methods.styleid.render import in_photo, small
 from faceveil.methods.styleid.targets import by_two, kind_of, labels, pool
 from faceveil.models.mobilestylegan import SLOTS
 from faceveil.models.recognizers import WATCHING, recognizer
@@ -29,7 +27,7 @@ TARGET = 40
 @pytest.fixture(scope="module")
 def source(portrait) -> Source:
     small = portrait[::2, ::2].copy()
-    found = look_at(small, find_faces(small)[0], tuple(WATCHING))
+    found = measure(small, find_faces(small)[0], tuple(WATCHING))
     assert found is not None
     return found
 
@@ -37,17 +35,12 @@ def source(portrait) -> Source:
 @pytest.fixture(scope="module")
 def near(source) -> np.ndarray:
     """The source's own code: nobody is nearer."""
-    from faceveil.methods.styleid.layers import encoded
-
-    return encoded(source)
+    return source.code
 
 
 def distances(source: Source, wplus: np.ndarray) -> dict[str, float]:
-    """From the source to a code's face in its photo, pasted over the outline, in thresholds."""
-    size = source.alignment.size
-    mask = np.zeros((size, size), np.uint8)
-    cv2.fillPoly(mask, [np.rint(source.mesh[FACE_OUTLINE]).astype(np.int32)], 255)
-    photo = paste(source.image, swap.rendered(source, wplus), source.alignment, mask)
+    """From the source to a code's face in its photo, in thresholds."""
+    photo = in_photo(source, wplus)
     seen = embeddings(photo, source.face, list(WATCHING))
     return {
         name: float(
@@ -59,7 +52,7 @@ def distances(source: Source, wplus: np.ndarray) -> dict[str, float]:
 
 def led(source: Source, wplus: np.ndarray, *names: str) -> np.ndarray:
     vectors = {name: source.embeddings[name] for name in names}
-    return estranged(source.crop, source.mesh, vectors, TARGET, wplus)
+    return pushed(source.small, source.share, vectors, TARGET, wplus)
 
 
 def test_the_source_s_own_code_becomes_somebody_else_to_all(source, near):
@@ -88,11 +81,11 @@ def test_only_the_identity_s_slots_move_and_no_further_than_may_be(source, near)
     axes = pool().codes.axes[IDENTITY]
     flat = axes.transpose(1, 0, 2).reshape(axes.shape[1], -1)
     steps = np.linalg.lstsq(flat.T, white[IDENTITY].reshape(-1), rcond=None)[0]
-    assert np.linalg.norm(steps) <= STEPS * MOST * 1.01
+    assert np.linalg.norm(steps) <= MOST * 1.01
 
 
 def test_a_stranger_who_is_the_target_stays(source, monkeypatch):
-    monkeypatch.setattr(stranger, "ENOUGH", 1e9)  # as if nothing were left to wish for
+    monkeypatch.setattr(push, "ENOUGH", 1e9)  # as if nothing were left to wish for
     code = pool().codes[TARGET]
     assert np.array_equal(led(source, code, A, C), code)
 
@@ -145,7 +138,7 @@ ROWS = (7, 700, 1234, 2345, 4567, 7000)
 
 
 def _traits(wplus: np.ndarray) -> np.ndarray:
-    crop = swap._small(wplus)
+    crop = small(wplus)
     face = face_in_crop(crop)
     shown = labels(crop)
     seen = by_two(attributes(crop, face), shown)
