@@ -2,6 +2,7 @@
 
 import io
 import os
+import threading
 import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -99,14 +100,16 @@ def read_bytes(path: Path, *, max_pixels: int = MAX_PIXELS) -> bytes:
 def _decode(data: bytes, path: Path | None, max_pixels: int, keep: tuple[str, ...]) -> Photo:
     format = _readable_format(data)
     page = _check_container(data, format, max_pixels)
-    image = _OPENERS[format](io.BytesIO(data))
+    with _our_limit:
+        image = _OPENERS[format](io.BytesIO(data))
     if page:
         image.seek(page)
     _check_size(image.size, max_pixels)
     if format != "TIFF" and getattr(image, "n_frames", 1) > 1:
         raise _frames(getattr(image, "n_frames", 1), "frames")
     compression = str(image.info.get("compression"))
-    image.load()
+    with _our_limit:
+        image.load()
 
     # After load, because the TIFF decoder has then turned the picture itself and taken the tag away.
     orientation = image.getexif().get(_ORIENTATION, 1)
@@ -132,6 +135,29 @@ def _decode(data: bytes, path: Path | None, max_pixels: int, keep: tuple[str, ..
         encoding=encoding,
         notes=(note,) if note else (),
     )
+
+
+class _OurLimit:
+    """While it is open Pillow asks for no limit of its own: two of its decoders do, and ours was checked before."""
+
+    def __init__(self) -> None:
+        self._lock, self._open = threading.Lock(), 0
+        self._theirs: int | None = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._open == 0:
+                self._theirs, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None
+            self._open += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._open -= 1
+            if self._open == 0:
+                Image.MAX_IMAGE_PIXELS = self._theirs
+
+
+_our_limit = _OurLimit()
 
 
 def _readable_format(data: bytes) -> str:
