@@ -33,7 +33,7 @@ def test_folders_pipes_and_devices_are_refused_at_once(tmp_path):
 def test_a_file_that_becomes_a_pipe_before_it_is_opened_is_refused(tmp_path, monkeypatch):
     (tmp_path / "file").write_bytes(b"content")
     os.mkfifo(tmp_path / "pipe")
-    before = os.stat(tmp_path / "file")
+    before = (tmp_path / "file").stat()
     monkeypatch.setattr(os, "stat", lambda *_, **__: before)
     with pytest.raises(OSError, match="a pipe"):
         open_regular(tmp_path / "pipe")

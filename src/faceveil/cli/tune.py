@@ -176,8 +176,10 @@ def _say(
     for one in choices:
         print(f"{one.method}: {f'k = {one.k}' if one.k else 'no k'}: {one.reason}")
     print(bounds)
+    from faceveil.photos import shown
+
     for name, reason in unread.items():
-        print(f"not read: {name}: {reason}")
+        print(shown(f"not read: {name}: {reason}"))
 
 
 def _without_nan(value: Any) -> Any:

@@ -3,18 +3,16 @@
 import errno
 import os
 import stat
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 
-def open_regular(path: Path, *, follow: bool = True) -> BinaryIO:
+def open_regular(path: Path, *, follow: bool = True) -> BufferedReader:
     """The file, for reading; OSError where there is none, and where it is a folder, pipe, socket or device.
 
     Without `follow` a link is refused too.
     """
-    _refuse_other(
-        os.stat(path, follow_symlinks=follow)
-    )  # before it is opened, which may do something to a device
+    _refuse_other(path.stat(follow_symlinks=follow))  # opening a device may do something to it
     flags = os.O_RDONLY | _flag("O_NONBLOCK") | _flag("O_NOCTTY") | _flag("O_BINARY") | _flag("O_CLOEXEC")
     descriptor = os.open(path, flags | (0 if follow else _flag("O_NOFOLLOW")))
     try:

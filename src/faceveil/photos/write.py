@@ -108,8 +108,13 @@ def write_bytes(data: bytes, path: Path, *, overwrite: bool = False, staging: Pa
             f"{path} exists and is not overwritten. Choose another place, or allow it."
         ) from error
     except OSError as error:
-        reason = _REASONS.get(error.errno or 0, error.strerror or str(error))
-        raise OutputError(f"{path} cannot be written: {reason}.") from error
+        raise cannot_write(path, error) from error
+
+
+def cannot_write(path: Path, error: OSError) -> OutputError:
+    """What the system's refusal means, and what to do."""
+    reason = _REASONS.get(error.errno or 0, error.strerror or str(error))
+    return OutputError(f"{path} cannot be written: {reason}.")
 
 
 def remove_leftovers(folder: Path) -> int:

@@ -43,8 +43,9 @@ class Summary:
 
     @property
     def exit_code(self) -> int:
-        """0 if everything was released, 3 if any photo was quarantined or any face withheld."""
-        return 3 if self.quarantined or any(outcome.withheld for outcome in self.outcomes) else 0
+        """0 if everything was released, 3 if a photo was quarantined, a face withheld or a folder not opened."""
+        withheld = any(outcome.withheld for outcome in self.outcomes)
+        return 3 if self.quarantined or withheld or self.plan.unseen else 0
 
     @property
     def guarantee(self) -> str:
