@@ -321,7 +321,7 @@ def test_a_photo_that_fails_does_not_take_its_group_along(crowd, tmp_path, regro
 
 @pytest.mark.parametrize("stage", ["keeping", 2])
 def test_a_run_cut_off_while_people_are_grouped_again_resumes_to_the_same_bytes(
-    crowd, tmp_path, stage, monkeypatch, temporary, regrouped
+    crowd, crowd_made, tmp_path, stage, monkeypatch, temporary, regrouped
 ):
     def die(*_, **__):
         raise Died
@@ -331,7 +331,10 @@ def test_a_run_cut_off_while_people_are_grouped_again_resumes_to_the_same_bytes(
         if stage == "keeping":  # when the old photos are gone and the new decision is not there yet
             patch.setattr(set_run, "keep", die)
         anonymize(crowd, out, settings=K3, engine=meddling(crowd, dying=stage))
-    summary = anonymize(crowd, out, settings=K3, resume=True)
+    with pytest.raises(UsageError, match=r"single-6.jpg was added, removed or changed"):
+        anonymize(crowd, out, settings=K3, resume=True)
+    shutil.copy(crowd_made / "single-6.jpg", crowd / "single-6.jpg")
+    summary = anonymize(crowd, out, settings=K3, resume=True, engine=meddling(crowd))
     assert bytes_of(out) == regrouped and verify(out).holds
     assert [outcome.name for outcome in summary.quarantined] == ["single-6.jpg"]
     assert list(temporary.iterdir()) == [] and not (out / STATE).exists()

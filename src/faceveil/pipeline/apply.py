@@ -54,12 +54,13 @@ def replace_in_photo(item: Replacement, settings: Settings, folder: Path, stagin
         return quarantined(job, without_path(str(error), job.source))
     except MemoryError:
         return quarantined(job, "not enough memory for this photo.")
-    put(data, job, staging)
+    sha256 = put(data, job, staging)
     clock.lap("write")
     status: Status = "protected" if about.count else "no-face"
     notes = (*about.notes, *(f"a face is covered in black: {reason}" for reason in item.reasons))
     return Outcome(
-        job.name, status, about.count, about.found_late, notes=notes, seconds=clock.laps, covered=len(item.reasons)
+        job.name, status, about.count, about.found_late, notes=notes, seconds=clock.laps, covered=len(item.reasons),
+        sha256=sha256,
     )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from faceveil.errors import GroupingError
 from faceveil.methods import Release, SetMethod
 from faceveil.photos import write_bytes
+from faceveil.pipeline.rows import write_array
 from faceveil.pipeline.settings import Settings, rng_for
 from faceveil.pipeline.subjects import subjects_of
 from faceveil.pipeline.survey import HIDDEN, Surveyed
@@ -173,7 +174,7 @@ def shuffled_numbers(groups: Ints, rng: np.random.Generator) -> Ints:
 
 def keep(decision: Decision, crops: NDArray[np.uint8], folder: Path) -> None:
     """Write the pictures, and then in one step the decision that names them."""
-    np.save(pictures_file(folder, decision.round), crops)
+    write_array(pictures_file(folder, decision.round), crops)
     content = {
         **{name: getattr(decision, name).tolist() for name in ARRAYS},
         **{name: getattr(decision, name) for name in ("reasons", "notes", "round", "refused", "again")},

@@ -31,7 +31,7 @@ from faceveil.pipeline.decide import (
     people_in_groups,
 )
 from faceveil.pipeline.engines import Engine
-from faceveil.pipeline.journal import Journal, Outcome
+from faceveil.pipeline.journal import Journal, Outcome, remove_file
 from faceveil.pipeline.look import with_gallery
 from faceveil.pipeline.manifest import SetResult, Summary, manifest
 from faceveil.pipeline.plan import Plan
@@ -64,7 +64,7 @@ def run_set(
     if settings.release == "crops" and plan.folder != plan.output:
         raise UsageError(f"--release crops writes a folder of faces; {plan.output} names one photo.")
     with Journal.open(plan, settings, resume=resume, overwrite=overwrite) as journal:
-        private = PrivateFolder.open(plan.state)
+        private = PrivateFolder.open(journal.memory)
         if private.new:
             journal.forget()
         try:
@@ -180,7 +180,7 @@ def _release_photos(
         if again is None:
             break
         for number in again.photos:  # before the decision: what is there was made by the one that counts
-            plan.jobs[number].target.unlink(missing_ok=True)
+            remove_file(plan.jobs[number].target)
             done.pop(number, None)
         keep(again.decision, again.crops, surveyed.folder)
         decision = again.decision

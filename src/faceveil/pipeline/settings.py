@@ -13,7 +13,7 @@ from faceveil import __version__
 from faceveil.errors import UsageError
 from faceveil.faces.detect import CARDS, DETECTORS
 from faceveil.methods import CompanyMethod, FaceMethod, Method, method
-from faceveil.photos import MAX_PIXELS
+from faceveil.photos import MAX_PIXELS, name_bytes
 from faceveil.photos.metadata import check_keep
 
 RELEASES = ("photos", "crops")
@@ -112,7 +112,7 @@ class Settings:
     @property
     def fingerprint(self) -> str:
         """The same for runs that may continue each other."""
-        table = "" if self.subjects in SUBJECTS else Path(self.subjects).read_text(encoding="utf-8-sig")
+        table = "" if self.subjects in SUBJECTS else Path(self.subjects).read_bytes().hex()
         text = json.dumps([__version__, self.describe(), self.max_pixels, table], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -122,5 +122,5 @@ def rng_for(seed: int | None, item: str) -> np.random.Generator:
     do not matter."""
     if seed is None:
         return np.random.default_rng(secrets.randbits(128))
-    digest = hashlib.sha256(f"{seed}\0{item}".encode()).digest()
+    digest = hashlib.sha256(name_bytes(f"{seed}\0{item}")).digest()
     return np.random.default_rng(int.from_bytes(digest, "big"))

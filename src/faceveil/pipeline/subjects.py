@@ -110,7 +110,8 @@ def numbered(labels: Sequence[object]) -> Ints:
 
 
 def _read(path: Path) -> dict[str, str]:
-    with path.open(encoding="utf-8-sig", newline="") as file:
+    # Bytes that are no text are kept as they are: names of files are bytes too.
+    with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
         reader = csv.DictReader(file)
         columns = reader.fieldnames or ()
         who = "subject" if "subject" in columns else "person"  # as `faceveil evaluate` names it

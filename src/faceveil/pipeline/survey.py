@@ -9,6 +9,7 @@ import hashlib
 import io
 import json
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from faceveil.faces.replace import is_checkable, visible_inner
 from faceveil.models.npz import mapped, opened
 from faceveil.photos import Photo, read_photo, write_bytes
 from faceveil.pipeline.plan import Job
+from faceveil.pipeline.rows import RowsFile
 from faceveil.pipeline.settings import SECOND, Settings
 from faceveil.pipeline.subjects import embed_for_subjects
 from faceveil.pipeline.work import without_path
@@ -212,11 +214,10 @@ def _load(folder: Path, name: str) -> Any:
 
 
 def _copied(crops: Any, rows: NDArray[np.int64], path: Path) -> Any:
-    part = np.lib.format.open_memmap(path, "w+", np.uint8, (len(rows), *crops.shape[1:]))
-    for start in range(0, len(rows), BLOCK):
-        part[start : start + BLOCK] = crops[rows[start : start + BLOCK]]
-    part.flush()
-    return part
+    with RowsFile(path, np.uint8, (len(rows), *crops.shape[1:])) as part:
+        for start in range(0, len(rows), BLOCK):
+            part.add(crops[rows[start : start + BLOCK]])
+    return mapped(path)
 
 
 def missing_photos(folder: Path, numbers: Iterable[int]) -> list[int]:
@@ -228,21 +229,20 @@ def assemble(folder: Path, numbers: list[int], failed: dict[int, str]) -> Survey
     """Join the files of these photos, a photo at a time, and delete them; note those that could not be read."""
     counts = {number: _count(_file(folder, number)) for number in numbers}
     total, first = sum(counts.values()), 0
-    joined: dict[str, Any] = {}
+    joined: dict[str, RowsFile] = {}
     about: dict[int, dict[str, object]] = {}
-    for number in numbers:
-        with opened(_file(folder, number)) as found:
-            about[number] = {"first": first, "count": counts[number], **json.loads(str(found["about"]))}
-            for name in ARRAYS if counts[number] else ():
-                rows = found[name]
-                if name not in joined and rows.size:
-                    shape = (total, *rows.shape[1:])
-                    joined[name] = np.lib.format.open_memmap(folder / f"{name}.npy", "w+", rows.dtype, shape)
-                if rows.size:
-                    joined[name][first : first + counts[number]] = rows
-        first += counts[number]
-    for array in joined.values():
-        array.flush()
+    with ExitStack() as files:
+        for number in numbers:
+            with opened(_file(folder, number)) as found:
+                about[number] = {"first": first, "count": counts[number], **json.loads(str(found["about"]))}
+                for name in ARRAYS if counts[number] else ():
+                    rows = found[name]
+                    if name not in joined and rows.size:
+                        file = RowsFile(folder / f"{name}.npy", rows.dtype, (total, *rows.shape[1:]))
+                        joined[name] = files.enter_context(file)
+                    if rows.size:
+                        joined[name].add(rows)
+            first += counts[number]
     write_bytes(json.dumps({"photos": about, "failed": failed}).encode(), folder / DONE, overwrite=True)
     for number in numbers:
         _file(folder, number).unlink()
