@@ -1,6 +1,6 @@
 """Apply, the third stage for a set: put each group's face into the photos, or write one crop per face."""
 
-import shutil
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from faceveil.pipeline.settings import SECOND, Settings
 from faceveil.pipeline.survey import HIDDEN, PhotoFaces, Surveyed, digest, hidden, read_faces
 from faceveil.pipeline.work import Clock, encoded, put, quarantined, without_path
 
+CROP_FOLDER, CROP_FILE = re.compile(r"group-[0-9]{4,}"), re.compile(r"[0-9]{4,}\.png")
 NO_GROUP = "the method found no group for this face."
 
 
@@ -137,8 +138,14 @@ def write_crops(crops: list[Crop], output: Path, folder: Path, staging: Path) ->
 
 
 def released_crops(output: Path) -> list[Path]:
-    """The crops that are in this folder already."""
-    return sorted(output.glob(f"{CROPS}/*.png"))
+    """The crops that are in this folder already: what has the names that a run gives, and is no link."""
+    return sorted(
+        path
+        for folder in output.glob(CROPS)
+        if CROP_FOLDER.fullmatch(folder.name) and not folder.is_symlink()
+        for path in folder.glob("*.png")
+        if CROP_FILE.fullmatch(path.name)
+    )
 
 
 def remove_crops(output: Path) -> None:
@@ -146,8 +153,10 @@ def remove_crops(output: Path) -> None:
     for path in released_crops(output):
         path.unlink()
     for folder in output.glob(CROPS):
-        if folder.is_dir() and not any(folder.iterdir()):
-            shutil.rmtree(folder)
+        if folder.is_symlink() and CROP_FOLDER.fullmatch(folder.name):
+            folder.unlink()  # what it leads to stays, and nothing is written there
+        elif folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
 
 
 def outcomes_of_crops(decision: Decision, surveyed: Surveyed, jobs: Sequence[Job]) -> dict[int, Outcome]:

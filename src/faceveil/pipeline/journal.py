@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import BinaryIO, Literal, get_args
 
 from faceveil.errors import OutputError, UsageError
 from faceveil.photos import write_bytes
@@ -51,8 +51,10 @@ class Journal:
     def __init__(self, plan: Plan, memory: Path, done: dict[str, Outcome]) -> None:
         self.plan, self.memory, self.done = plan, memory, done
         self._file = (memory / DONE).open("ab")
+        if not _locked(self._file):
+            self._file.close()
+            raise OutputError(f"a run into {plan.output} is under way. Wait for its end.")
         self._append("")  # ends a line that was being written when the run was killed
-        _refuse_second(self._file, plan)
 
     @classmethod
     def open(cls, plan: Plan, settings: Settings, *, resume: bool, overwrite: bool) -> "Journal":
@@ -117,18 +119,16 @@ class Journal:
         shutil.rmtree(self.memory)
 
 
-def _refuse_second(file: Any, plan: Plan) -> None:
-    """Two runs into one folder would take each other's work for their own."""
-    try:
+def _locked(file: BinaryIO) -> bool:
+    """Whether no other run holds it: two runs into one folder would take each other's work for their own."""
+    with suppress(ImportError, OSError):  # a system or a file system without locks
         import fcntl
-    except ImportError:  # not on this system
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise OutputError(f"a run into {plan.output} is under way. Wait for its end.") from error
-    except OSError:  # a file system without locks
-        return
+
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True
 
 
 def _forget(memory: Path) -> None:
