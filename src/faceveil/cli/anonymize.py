@@ -99,7 +99,7 @@ def anonymize(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a machine-readable summary.")] = False,
 ) -> None:
-    """Replace every face in photos. Exit code 0: all protected; 1: failure; 2: usage; 3: some quarantined."""
+    """Replace every face in photos. Exit code 0: all protected; 1: failure; 2: usage; 3: not all photos."""
     from faceveil.methods import DEFAULT
     from faceveil.methods import method as make_method
 

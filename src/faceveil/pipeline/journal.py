@@ -14,6 +14,7 @@ from typing import BinaryIO, Literal, get_args
 
 from faceveil.errors import OutputError, UsageError
 from faceveil.photos import write_bytes
+from faceveil.photos.write import cannot_write
 from faceveil.pipeline.memory import file_digest, memory_of
 from faceveil.pipeline.plan import CROPS, Plan
 from faceveil.pipeline.private import noted_folder
@@ -50,7 +51,10 @@ class Journal:
 
     def __init__(self, plan: Plan, memory: Path, done: dict[str, Outcome]) -> None:
         self.plan, self.memory, self.done = plan, memory, done
-        self._file = (memory / DONE).open("ab")
+        try:
+            self._file = (memory / DONE).open("ab")
+        except OSError as error:
+            raise cannot_write(memory / DONE, error) from error
         if not _locked(self._file):
             self._file.close()
             raise OutputError(f"a run into {plan.output} is under way. Wait for its end.")
@@ -101,7 +105,7 @@ class Journal:
             self._file.write(line.encode() + b"\n")
             self._file.flush()
         except OSError as error:
-            raise OutputError(f"{self.memory / DONE} cannot be written ({error.strerror}).") from error
+            raise cannot_write(self.memory / DONE, error) from error
 
     def __enter__(self) -> "Journal":
         return self
