@@ -85,10 +85,14 @@ class Journal:
         if not overwrite:
             _refuse_existing(plan, settings)
         _forget(memory)  # its folder in the output is gone: nobody wants to go on
-        make_folder(plan.state)
         make_folder(memory)
         begun = {"output": str(plan.output), "fingerprint": settings.fingerprint, "photos": photos}
         write_bytes(json.dumps(begun).encode(), memory / BEGUN)
+        try:
+            make_folder(plan.state)  # last: a folder that nobody remembers is refused
+        except OutputError:
+            _forget(memory)
+            raise
         return cls(plan, memory, {})
 
     def forget(self) -> None:
