@@ -1,5 +1,6 @@
 """Files ↔ pixels: read within limits, write atomically without metadata, scan for what is left."""
 
+from faceveil.photos.files import open_regular
 from faceveil.photos.find import Found, FoundPhoto, SkippedFile, find_photos
 from faceveil.photos.leak import Leak
 from faceveil.photos.leaks import scan_leaks
@@ -23,6 +24,7 @@ __all__ = [
     "encode_photo",
     "find_photos",
     "format_for",
+    "open_regular",
     "read_photo",
     "remove_leftovers",
     "scan_leaks",

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from faceveil.errors import UsageError
+from faceveil.photos.files import open_regular
 from faceveil.photos.formats import names_a_picture, sniff
 
 
@@ -75,9 +76,7 @@ def _search(root: Path, folder: Path, found: Found, visited: set[tuple[int, int]
 
 def _begins_as_picture(path: Path) -> bool:
     try:
-        if not path.is_file():  # opening a pipe would wait for its writer
-            return False
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return sniff(file.read(64)) is not None
     except OSError:
         return False

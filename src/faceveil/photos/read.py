@@ -2,7 +2,6 @@
 
 import io
 import os
-import stat
 import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -20,6 +19,7 @@ from PIL import (
 
 from faceveil.errors import PhotoError, PhotoTooLarge, UnreadablePhoto
 from faceveil.photos.colour import split_alpha, to_srgb
+from faceveil.photos.files import open_regular
 from faceveil.photos.formats import sniff
 from faceveil.photos.metadata import check_keep, collect_kept
 from faceveil.photos.photo import FORMATS, Encoding, JpegTables, Photo
@@ -85,16 +85,13 @@ def decode_photo(
 
 def read_bytes(path: Path, *, max_pixels: int = MAX_PIXELS) -> bytes:
     """The bytes of a regular file, if they can be those of a photo under the limit."""
+    limit = max_pixels * _BYTES_PER_PIXEL + _BYTES_BESIDES_PIXELS
     try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            kind = "a folder" if stat.S_ISDIR(status.st_mode) else "a pipe, socket or device"
-            raise UnreadablePhoto(f"{path}: it is {kind}, not a photo file.")
-        if status.st_size > max_pixels * _BYTES_PER_PIXEL + _BYTES_BESIDES_PIXELS:
-            raise PhotoTooLarge(
-                f"{path}: {status.st_size:,} bytes are more than any photo under the limit needs."
-            )
-        return path.read_bytes()
+        with open_regular(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > limit:
+                raise PhotoTooLarge(f"{path}: {size:,} bytes are more than any photo under the limit needs.")
+            return file.read(size)  # and no further, should it grow meanwhile
     except OSError as error:
         raise UnreadablePhoto(f"{path}: it cannot be read ({error.strerror or error}).") from error
 
