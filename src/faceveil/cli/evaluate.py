@@ -1,6 +1,7 @@
 """faceveil evaluate: attack a result, whoever made it, and say what was found."""
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -75,6 +76,7 @@ def _samples(originals: Path, anonymised: Path, count: int = 12) -> "list[Pictur
 
     from PIL import Image
 
+    from faceveil.errors import PhotoError
     from faceveil.evaluation.people import pair_photos
     from faceveil.photos import read_photo
     from faceveil.report import Picture
@@ -90,8 +92,11 @@ def _samples(originals: Path, anonymised: Path, count: int = 12) -> "list[Pictur
         for pair in pair_photos(originals, anonymised, "each").pairs
         if pair.anonymised
     ]
-    step = max(1, len(pairs) // count)
-    return [Picture(name, small(before), small(after)) for name, before, after in pairs[::step][:count]]
+    samples, step = [], max(1, len(pairs) // count)
+    for name, before, after in pairs[::step][:count]:
+        with suppress(PhotoError):  # those are named elsewhere
+            samples.append(Picture(name, small(before), small(after)))
+    return samples
 
 
 def _print(results: "Results") -> None:

@@ -88,7 +88,7 @@ def _same_pixels(photo: LazyPhoto, rows: Sequence[Row], cache: Cache) -> Iterato
 
 
 def _alike(release: Release) -> dict[Path, set[Path]]:
-    """For each released picture the originals that it looks like as a whole, also turned or mirrored."""
+    """For each released picture the original that it looks most like as a whole, in each turn and mirrored."""
     released = {path: one.thumb for path, one in release.released.items() if one.thumb is not None}
     originals = {path: one.thumb for path, one in release.originals.items() if one.thumb is not None}
     alike: dict[Path, set[Path]] = {path: set() for path in released}
@@ -98,9 +98,10 @@ def _alike(release: Release) -> dict[Path, set[Path]]:
     for symmetry in SYMMETRIES:
         probes = _unit([np.asarray(symmetric(one, symmetry)) for one in released.values()])
         for start in range(0, len(probes), step := max(1, BLOCK // len(gallery))):
-            near = probes[start : start + step] @ gallery.T > SAME_PICTURE
-            for row, column in zip(*np.nonzero(near), strict=True):
-                alike[paths[start + row]].add(names[column])
+            alikeness = probes[start : start + step] @ gallery.T
+            for row, column in enumerate(np.argmax(alikeness, axis=1)):
+                if alikeness[row, column] > SAME_PICTURE:
+                    alike[paths[start + row]].add(names[column])
     return alike
 
 
