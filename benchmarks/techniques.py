@@ -36,7 +36,7 @@ from faceveil.methods import method
 from faceveil.models import weights
 from faceveil.report.curves import Line, det
 from faceveil.report.curves import strength as strength_figure
-from faceveil.report.page import document as html_document
+from faceveil.report.parts import document as html_document
 
 STRENGTHS = {
     "blur": (5, 9, 15, 21, 31, 45),
