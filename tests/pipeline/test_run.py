@@ -179,12 +179,6 @@ def test_a_face_that_stays_after_protection_stops_the_photo(portrait, monkeypatc
         protect_photo(Photo(portrait), BLACK, np.random.default_rng(0))
 
 
-def test_alpha_under_a_face_becomes_opaque(portrait):
-    alpha = np.zeros(portrait.shape[:2], np.uint8)
-    result = protect_photo(Photo(portrait, alpha=alpha), BLACK, np.random.default_rng(0))
-    assert result.photo.alpha[280, 256] == 255 and result.photo.alpha[2, 2] == 0
-
-
 def test_existing_outputs_are_refused_and_overwritten_only_on_request(photos, tmp_path):
     anonymize(photos, tmp_path / "out", settings=BLACK)
     with pytest.raises(OutputError, match="exist already"):

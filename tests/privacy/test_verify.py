@@ -272,3 +272,19 @@ def test_a_table_of_subjects_cannot_stand_for_more_people_than_photos():
 def test_where_the_count_is_the_runs_own_the_verdict_says_so(photos_out):
     verdict = verify(photos_out)
     assert not verdict.recounted and any("run's own count" in note for note in verdict.notes)
+
+
+def test_a_face_in_the_alpha_channel_is_caught(photos_out, originals):
+    """Over white the photo is as it was released; the channel shows an original."""
+    pixels = read_photo(photos_out / "two.png").pixels
+    grey = np.asarray(Image.open(originals / "two.png").convert("L"))
+    write_photo(Photo(pixels, alpha=np.maximum(grey, 1)), photos_out / "two.png", overwrite=True)
+    findings = verify(photos_out).findings
+    assert any("alpha channel" in finding.reason for finding in findings)
+    edit_manifest(photos_out, kept_metadata=["alpha"])  # as if it had been kept
+    found = verify(photos_out).findings
+    assert found and not any("alpha channel" in finding.reason for finding in found)
+
+
+def edit_manifest(out: Path, **values) -> None:
+    (out / "run.json").write_text(json.dumps(manifest(out) | values))
