@@ -272,3 +272,15 @@ def test_a_table_of_subjects_cannot_stand_for_more_people_than_photos():
 def test_where_the_count_is_the_runs_own_the_verdict_says_so(photos_out):
     verdict = verify(photos_out)
     assert not verdict.recounted and any("run's own count" in note for note in verdict.notes)
+
+
+def test_a_face_in_the_alpha_channel_is_caught(photos_out, originals):
+    """An original below the released faces, white on white; whether or not the run says that it kept transparency."""
+    pixels = read_photo(photos_out / "two.png").pixels
+    white, opaque = np.full_like(pixels, 255), np.full(pixels.shape[:2], 255, np.uint8)
+    grey = np.maximum(np.asarray(Image.open(originals / "two.png").convert("L")), 1)
+    taller = Photo(np.vstack([pixels, white]), alpha=np.vstack([opaque, grey]))
+    write_photo(taller, photos_out / "two.png", overwrite=True)
+    assert kinds(photos_out) == {"metadata", "unexplained-face"}
+    (photos_out / "run.json").write_text(json.dumps(manifest(photos_out) | {"kept_metadata": ["alpha"]}))
+    assert kinds(photos_out) == {"unexplained-face"}

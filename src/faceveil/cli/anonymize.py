@@ -81,7 +81,8 @@ def anonymize(
         bool, typer.Option("--thorough", help="Scan longer, for faces under 24 px in large photos.")
     ] = False,
     keep_metadata: Annotated[
-        list[str] | None, typer.Option(help="Keep this metadata, by name (repeatable); all else is dropped.")
+        list[str] | None,
+        typer.Option(help="Keep this metadata, or 'alpha', by name (repeatable); all else is dropped."),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Make random draws repeatable.")] = None,
     engine: Annotated[

@@ -29,7 +29,7 @@ from faceveil.evaluation.trained import Map, Method, learn_maps
 from faceveil.evaluation.utility import Utility, summarise
 from faceveil.evaluation.who import name_faces, rows_of_faces
 from faceveil.models.inception import read_inception
-from faceveil.photos.names import shown
+from faceveil.photos.names import shown as as_text
 
 Progress = Callable[[str, int, int], None]
 
@@ -92,7 +92,7 @@ def evaluate(
     rates = group_rates(looks, worst_of(attacks), judges, options.groups)
     said = caveats(looks, judges, plain, options.clusters is not None, told)
     return Results(
-        originals=shown(originals), anonymised=shown(anonymised), version=__version__,
+        originals=as_text(originals), anonymised=as_text(anonymised), version=__version__,
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"), **_counts(pairs, looks, release),
         recognizers=[_describe(one) for one in judges], attacks=attacks, baseline=plain,
         exposed=exposed(looks, judges), shown=shown, clusters=levels, protocol=protocol, diversity=variety,

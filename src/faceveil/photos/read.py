@@ -22,9 +22,10 @@ from faceveil.errors import PhotoError, PhotoTooLarge, UnreadablePhoto
 from faceveil.photos.colour import split_alpha, to_srgb
 from faceveil.photos.files import open_regular
 from faceveil.photos.formats import sniff
-from faceveil.photos.metadata import check_keep, collect_kept
+from faceveil.photos.metadata import ALPHA, check_keep, collect_kept
 from faceveil.photos.photo import FORMATS, Encoding, JpegTables, Photo
 from faceveil.photos.tiff import still_page
+from faceveil.photos.transparency import WHITE, laid_on
 from faceveil.photos.walk import BrokenContainer, jpeg_segments, png_chunks, webp_chunks
 
 MAX_PIXELS = 200_000_000  # the largest phone sensors make 200-megapixel photos
@@ -50,6 +51,7 @@ _UPRIGHT = {
 }
 _ORIENTATION = 0x0112
 _SIDEWAYS = 5  # from here on, width and height change places
+_ON_WHITE = f"it is transparent in places and was laid on white; --keep-metadata {ALPHA} keeps transparency"
 _LOSSLESS_TIFF = ("raw", "tiff_lzw", "packbits", "tiff_deflate", "tiff_adobe_deflate")
 
 
@@ -59,7 +61,7 @@ if "PILLOW_BLOCKS_MAX" not in os.environ:
 
 
 def read_photo(path: Path | str, *, max_pixels: int = MAX_PIXELS, keep: Iterable[str] = ()) -> Photo:
-    """Read a still photo; `keep` names metadata that may stay in what is written from it (see KEEPABLE)."""
+    """Read a still photo; `keep` names what may stay in what is written from it (see KEEPABLE)."""
     path = Path(path)
     names = check_keep(keep)
     return decode_photo(read_bytes(path, max_pixels=max_pixels), path=path, max_pixels=max_pixels, keep=names)
@@ -116,7 +118,7 @@ def _decode(data: bytes, path: Path | None, max_pixels: int, keep: tuple[str, ..
     kept = collect_kept(image, keep)
     colour, alpha = split_alpha(image)
     grey = colour.mode == "L"
-    colour, note = to_srgb(colour, image.info.get("icc_profile"))
+    colour, odd_profile = to_srgb(colour, image.info.get("icc_profile"))
     if orientation in _UPRIGHT:
         colour = colour.transpose(_UPRIGHT[orientation])
         alpha = alpha and alpha.transpose(_UPRIGHT[orientation])
@@ -127,13 +129,16 @@ def _decode(data: bytes, path: Path | None, max_pixels: int, keep: tuple[str, ..
         tiff_compression=compression if compression in _LOSSLESS_TIFF else "tiff_adobe_deflate",
         kept=kept,
     )
+    pixels = np.asarray(colour if colour.mode == "RGB" else colour.convert("RGB"))
+    see_through = None if alpha is None or alpha.getextrema() == (255, 255) else np.asarray(alpha)
+    flat = see_through is not None and ALPHA not in keep
     return Photo(
-        pixels=np.asarray(colour if colour.mode == "RGB" else colour.convert("RGB")),
+        pixels=laid_on(pixels, see_through, WHITE) if see_through is not None and flat else pixels,
         path=path,
         format=format,
-        alpha=np.asarray(alpha) if alpha else None,
+        alpha=None if flat else see_through,
         encoding=encoding,
-        notes=(note,) if note else (),
+        notes=(*([odd_profile] if odd_profile else []), *([_ON_WHITE] if flat else [])),
     )
 
 

@@ -8,14 +8,16 @@ from pathlib import Path
 import numpy as np
 
 from faceveil.errors import PhotoError, ProtectionError
-from faceveil.faces import Alignment, Face, find_faces
+from faceveil.faces import Alignment, Face
+from faceveil.faces.looks import find_in_photo
 from faceveil.faces.replace import cover_face, is_replaced, replace_face
 from faceveil.models.npz import mapped
 from faceveil.photos import Photo, encode_photo, read_photo, write_bytes
+from faceveil.photos.transparency import shown
 from faceveil.pipeline.decide import Decision, pictures_file
 from faceveil.pipeline.journal import Outcome, Status, make_folder
 from faceveil.pipeline.plan import CROPS, Job
-from faceveil.pipeline.protect import describe_standing, union
+from faceveil.pipeline.protect import describe_standing, with_changed
 from faceveil.pipeline.settings import SECOND, Settings
 from faceveil.pipeline.survey import HIDDEN, PhotoFaces, Surveyed, digest, hidden, read_faces
 from faceveil.pipeline.work import Clock, encoded, put, quarantined, without_path
@@ -77,21 +79,20 @@ def _replaced(
     if not faces:
         return photo
     crops = mapped(file)
-    image, regions = photo.pixels, []
+    image, regions = shown(photo), []
     for (face, place), picture in zip(faces, pictures, strict=True):
         if picture < 0:
             image, where = cover_face(image, face, place)
         else:
             image, where = replace_face(image, face, np.array(crops[picture]), place)
         regions.append(where)
-    opaque = None if photo.alpha is None else union(regions, photo.size_wh)
-    return photo.with_pixels(image, opaque=opaque)
+    return with_changed(photo, image, regions)
 
 
 def _refuse_standing(photo: Photo, places: list[Alignment], settings: Settings) -> None:
     """Both detectors look at the result: each face they see must be where one was replaced or covered."""
     for detector in (settings.detector, SECOND[settings.detector]):
-        for face in find_faces(photo.pixels, detector, thorough=settings.thorough):
+        for face in find_in_photo(photo, detector, thorough=settings.thorough):
             if not is_replaced(face, places):
                 raise ProtectionError(describe_standing(face, photo.size_wh, detector))
 

@@ -18,12 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faceveil.errors import PhotoError
-from faceveil.faces import Alignment, Face, FaceSet, align_ffhq, find_faces
+from faceveil.faces import Alignment, Face, FaceSet, align_ffhq
 from faceveil.faces.boxes import shown_by
 from faceveil.faces.face_set import CROP_SIZE
+from faceveil.faces.looks import find_in_photo
+from faceveil.faces.overlap import far_to_near, replaced_along
 from faceveil.faces.replace import is_checkable, visible_inner
 from faceveil.models.npz import mapped, opened
 from faceveil.photos import Photo, read_photo, write_bytes
+from faceveil.photos.transparency import shown
 from faceveil.pipeline.plan import Job
 from faceveil.pipeline.rows import RowsFile
 from faceveil.pipeline.settings import SECOND, Settings
@@ -59,7 +62,7 @@ def survey_photo(item: tuple[int, Job], settings: Settings, folder: Path) -> tup
     """Find and keep the faces of one photo: its number, and what is wrong with it, if anything is."""
     number, job = item
     try:
-        photo = read_photo(job.source, max_pixels=settings.max_pixels)
+        photo = read_photo(job.source, max_pixels=settings.max_pixels, keep=settings.keep)
         faces, late = faces_of(photo, settings)
         arrays = _arrays(photo, faces, with_embeddings=settings.subjects == "auto")
     except PhotoError as error:
@@ -76,21 +79,21 @@ def survey_photo(item: tuple[int, Job], settings: Settings, folder: Path) -> tup
 
 
 def faces_of(photo: Photo, settings: Settings) -> tuple[list[Face], int]:
-    """The faces that either detector sees, each once, smallest first, and how many only the second saw.
+    """The faces that either detector sees, each once, in the order of replacing, and how many only the second saw.
 
-    Smallest first is the order of replacing: where two overlap, the nearer one ends on top.
+    A method that takes all faces at once replaces each to its outline, and so what lies within it too.
     """
-    faces = find_faces(photo.pixels, settings.detector, thorough=settings.thorough)
+    faces = find_in_photo(photo, settings.detector, thorough=settings.thorough)
     known = [face.box_xyxy for face in faces]
     late = []
-    for face in find_faces(
-        photo.pixels, SECOND[settings.detector], thorough=settings.thorough, besides=known
-    ):
+    for face in find_in_photo(photo, SECOND[settings.detector], thorough=settings.thorough, besides=known):
         if not shown_by(face.box_xyxy, known):
             late.append(face)
             known.append(face.box_xyxy)
-    order = sorted([*faces, *late], key=lambda face: (float(np.prod(face.size_wh)), *face.box_xyxy))
-    return order, len(late)
+    every = [*faces, *late]
+    if settings.needs_all_faces:
+        every = [face for face in every if not replaced_along(face, every, photo.pixels)]
+    return far_to_near(every), sum(face in every for face in late)
 
 
 def hidden(places: Sequence[Alignment], size_wh: tuple[int, int]) -> list[bool]:
@@ -100,7 +103,11 @@ def hidden(places: Sequence[Alignment], size_wh: tuple[int, int]) -> list[bool]:
 
 def digest(photo: Photo) -> str:
     """Names these pixels, so that a photo that changes under a run is noticed."""
-    return hashlib.blake2b(np.ascontiguousarray(photo.pixels).data, digest_size=16).hexdigest()
+    planes = (photo.pixels,) if photo.alpha is None else (photo.pixels, photo.alpha)
+    named = hashlib.blake2b(digest_size=16)
+    for plane in planes:
+        named.update(np.ascontiguousarray(plane).data)
+    return named.hexdigest()
 
 
 def _rounded(alignment: Alignment) -> Alignment:
@@ -111,7 +118,8 @@ def _rounded(alignment: Alignment) -> Alignment:
 
 def _arrays(photo: Photo, faces: list[Face], *, with_embeddings: bool) -> dict[str, Array]:
     cuts = [_rounded(align_ffhq(face, CROP_SIZE)) for face in faces]
-    crops = [cut.crop(photo.pixels) for cut in cuts]
+    image = shown(photo)
+    crops = [cut.crop(image) for cut in cuts]
     points = [cut.points_to_crop(face.points) for cut, face in zip(cuts, faces, strict=True)]
     count = len(faces)
     embeddings = (

@@ -21,9 +21,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from faceveil.errors import FaceveilError, PhotoError, UsageError
-from faceveil.faces import find_faces
+from faceveil.faces.looks import find_in_photo
 from faceveil.faces.replace import is_checkable, is_replaced, visible_inner
 from faceveil.photos import find_photos, read_photo, scan_leaks
+from faceveil.photos.metadata import ALPHA
+from faceveil.photos.transparency import shown
 from faceveil.privacy.record import COVERED, GroupSize, ReleaseRecord, ReplacedFace, name_key
 from faceveil.privacy.recount import recount
 from faceveil.privacy.same_face import SIDE, Cut, cut_out, difference
@@ -271,25 +273,25 @@ def _look(
     name, faces = item
     found = _Found()
     try:
-        photo = read_photo(folder / name)
+        photo = read_photo(folder / name, keep=(ALPHA,))  # a leak unless allowed, and searched in any case
     except FaceveilError as error:
         return _Seen(name, [], [Finding("unreadable", name, str(error))])
     _check_leaks(name, (folder / name).read_bytes(), allow, found)
     places = [face.place for face in faces]
     for detector in DETECTORS:
-        for seen in find_faces(photo.pixels, detector, thorough=thorough):
+        for seen in find_in_photo(photo, detector, thorough=thorough):
             if not is_replaced(seen, places):
                 x, y = (round(float(value)) for value in seen.centre)
                 found.add(
                     "unexplained-face", name, f"{detector} sees a face at {x}, {y} that is in no group."
                 )
-    cuts = []
+    cuts, image = [], shown(photo)
     for face, visible in zip(faces, visible_inner(places, photo.size_wh, SIDE), strict=True):
         if face.group != COVERED and not is_checkable(visible):
             found.add(
                 "hidden-face", name, f"a face of group {face.group} cannot be seen well enough to compare."
             )
-        cuts.append((face.group, cut_out(photo.pixels, face.place, visible)))
+        cuts.append((face.group, cut_out(image, face.place, visible)))
     return _Seen(name, cuts, found.findings)
 
 
