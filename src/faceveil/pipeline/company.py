@@ -67,7 +67,7 @@ def in_company(
         if outcome.status == "quarantined":
             outcome = quarantined(plan.jobs[number], outcome.reason)
         else:
-            put(data, plan.jobs[number], plan.state)
+            outcome = replace(outcome, sha256=put(data, plan.jobs[number], plan.state))
         journal.add(outcome)
         outcomes[number] = outcome
     return [outcomes[number] for number in range(len(plan.jobs))], None

@@ -30,6 +30,7 @@ class Outcome:
     seconds: dict[str, float] = field(default_factory=dict)
     withheld: int = 0  # faces that a release of crops leaves out
     covered: int = 0  # faces that no group took and that are black now
+    sha256: str = ""  # of the file that was written
 
 
 class Journal:

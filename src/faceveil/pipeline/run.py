@@ -85,10 +85,18 @@ def _protect_file(job: Job, settings: Settings, staging: Path) -> Outcome:
         return quarantined(job, without_path(str(error), job.source), clock.laps)
     except MemoryError:
         return quarantined(job, "not enough memory for this photo.", clock.laps)
-    put(data, job, staging)
+    sha256 = put(data, job, staging)
     clock.lap("write")
     status: Status = "protected" if result.faces else "no-face"
-    return Outcome(job.name, status, result.faces, result.found_late, notes=photo.notes, seconds=clock.laps)
+    return Outcome(
+        job.name,
+        status,
+        result.faces,
+        result.found_late,
+        notes=photo.notes,
+        seconds=clock.laps,
+        sha256=sha256,
+    )
 
 
 def anonymize(

@@ -1,5 +1,6 @@
 """What the work on one photo has in common, whatever is done to it: time it, write it, name what is wrong."""
 
+import hashlib
 import time
 from pathlib import Path
 
@@ -32,10 +33,11 @@ def encoded(photo: Photo, job: Job, settings: Settings) -> bytes:
     return data
 
 
-def put(data: bytes, job: Job, staging: Path) -> None:
-    """Write the file whole, with the folders it needs."""
+def put(data: bytes, job: Job, staging: Path) -> str:
+    """Write the file whole, with the folders it needs; the hash that run.json names."""
     make_folder(job.target.parent)
     write_bytes(data, job.target, overwrite=True, staging=staging)
+    return hashlib.sha256(data).hexdigest()
 
 
 def quarantined(job: Job, reason: str, seconds: dict[str, float] | None = None) -> Outcome:
