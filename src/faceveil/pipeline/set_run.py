@@ -5,7 +5,7 @@ originals' faces lie in the private folder, which is removed at the end.
 """
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -42,6 +42,7 @@ from faceveil.pipeline.watched import AT_RISK, watch_of
 from faceveil.pipeline.work import Clock, quarantined
 from faceveil.privacy.claim import judge_crops
 from faceveil.privacy.examine import Terms
+from faceveil.privacy.verify import strangers
 
 Progress = Callable[[str], None]  # called with the stage whenever a photo is done
 Stages = Callable[
@@ -113,7 +114,12 @@ def _stages(
     figures, notes = _grouped_again(decision, released)
     risk, said = _at_risk(settings, done.values())
     result = SetResult(
-        record, people, decision.figures | figures | risk, (*decision.notes, *notes, *said), clock.laps, crops
+        record,
+        people,
+        decision.figures | figures | risk,
+        (*decision.notes, *notes, *said, *_beside(plan, done, crops)),
+        clock.laps,
+        crops,
     )
     return [done[number] for number in range(len(plan.jobs))], result
 
@@ -230,10 +236,8 @@ def _replace(
 ) -> Iterator[Outcome]:
     """Put the groups' faces into all photos but these."""
     recorded = faces_by_photo(surveyed, decision)
-    members = {
-        group: tuple(np.flatnonzero(decision.groups == group).tolist())
-        for group in np.unique(decision.groups[decision.groups >= 0]).tolist()
-    }
+    watched = np.unique(decision.groups[decision.groups >= 0]) if watch_of(settings) else ()
+    members = {int(group): tuple(np.flatnonzero(decision.groups == group).tolist()) for group in watched}
     items = [
         Replacement(
             number,
@@ -287,6 +291,17 @@ def _at_risk(settings: Settings, outcomes: Iterable[Outcome]) -> tuple[dict[str,
     count = sum(outcome.reason == AT_RISK for outcome in outcomes)
     note = f"{count} photos are withheld because a watching recogniser still takes a new face in them for a member."
     return {"photos_withheld_at_risk": float(count)}, (note,) if count else ()
+
+
+def _beside(plan: Plan, done: Mapping[int, Outcome], crops: Collection[str]) -> tuple[str, ...]:
+    """A word on files of others in the output folder, for which the claim says nothing."""
+    ours = {outcome.name for outcome in done.values() if outcome.status != "quarantined"} | set(crops)
+    count = len(strangers(plan.output, ours))
+    if not count:
+        return ()
+    return (
+        f"{count} files in {plan.output} are not of this run: nothing is claimed of them, and verify names them.",
+    )
 
 
 def _k(settings: Settings) -> int:

@@ -10,7 +10,7 @@ that a group shares one face does not show that the face is nobody's. `faceveil 
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -103,7 +103,9 @@ class _Seen:
 
 def verify(path: Path | str, *, engine: Engine | None = None, max_pixels: int = MAX_PIXELS) -> Verdict:
     """Check a released folder, or one released photo with its .run.json beside it."""
-    folder, file, names = _locate(Path(path))
+    folder, file, names = located(Path(path))
+    if not file.is_file():
+        raise UsageError(f"{file} does not exist. Give a folder that faceveil wrote, with its run.json.")
     try:
         manifest = _Manifest.read(file)
     except UsageError as error:
@@ -136,7 +138,13 @@ def verify(path: Path | str, *, engine: Engine | None = None, max_pixels: int = 
     )
 
 
-def _locate(path: Path) -> tuple[Path, Path, list[str]]:
+def strangers(path: Path, known: Collection[str]) -> list[str]:
+    """The files in a released folder that are not of the release, but for what a run keeps there while it works."""
+    names = located(path)[2] if path.is_dir() else []
+    return [name for name in names if name not in known and not name.startswith(STATE)]
+
+
+def located(path: Path) -> tuple[Path, Path, list[str]]:
     """The released folder, its manifest, and the names of all files in it besides that."""
     if path.is_dir():
         folder, manifest = path, path / "run.json"
@@ -145,8 +153,6 @@ def _locate(path: Path) -> tuple[Path, Path, list[str]]:
         names = [file.relative_to(path).as_posix() for file in files if file != manifest]
     else:
         folder, manifest, names = path.parent, path.with_suffix(".run.json"), [path.name]
-    if not manifest.is_file():
-        raise UsageError(f"{manifest} does not exist. Give a folder that faceveil wrote, with its run.json.")
     return folder, manifest, sorted(names)
 
 
@@ -178,12 +184,12 @@ def _look(folder: Path, terms: Terms, max_pixels: int, item: _Item) -> _Seen:
     findings = carried(item.name, data, terms)
     if digest != item.sha256:
         findings.append(Finding("changed", item.name, "its bytes have another hash than run.json names."))
-    if item.faces is None:
+    if item.faces is None or any(finding.kind == "unreadable" for finding in findings):
         return _Seen(item.name, digest, findings)
     try:
         photo = decode_photo(data, path=folder / item.name, max_pixels=max_pixels)
     except PhotoError as error:
-        return _Seen(item.name, digest, [Finding("unreadable", item.name, str(error))])
+        return _Seen(item.name, digest, [*findings, Finding("unreadable", item.name, str(error))])
     looked: Examined = examine(item.name, photo, item.faces, terms)
     return _Seen(item.name, digest, findings + looked.findings, looked.cuts)
 
