@@ -97,8 +97,17 @@ def test_photos_in_which_a_new_face_is_recognised_are_withheld_and_counted(three
     assert summary.result.figures["photos_withheld_at_risk"] == len(at_risk)
     assert any(note.startswith(f"{len(at_risk)} photos are withheld") for note in summary.result.notes)
     assert verify(out).holds
-    crops = replace(K2, method=WatchedMean(k=2), release="crops")  # nothing is put into photos
-    assert anonymize(photos, tmp_path / "crops", settings=crops, engine=serial).exit_code == 0
+
+
+def test_nothing_is_put_into_photos_where_crops_are_released_and_other_files_there_are_told(
+    three_and_a_coarse_one, tmp_path
+):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "notes.txt").write_text("of somebody else")
+    crops = replace(K2, method=WatchedMean(k=2), release="crops")
+    summary = anonymize(three_and_a_coarse_one, tmp_path / "out", settings=crops, engine=serial)
+    assert summary.exit_code == 0 and any("1 files in" in note for note in summary.result.notes)
+    assert [finding.where for finding in verify(tmp_path / "out").findings] == ["notes.txt"]
 
 
 def test_members_and_the_rest_are_watched_at_thresholds_of_their_own():

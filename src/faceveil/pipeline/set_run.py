@@ -295,12 +295,12 @@ def _at_risk(settings: Settings, outcomes: Iterable[Outcome]) -> tuple[dict[str,
 
 def _beside(plan: Plan, done: Mapping[int, Outcome], crops: Collection[str]) -> tuple[str, ...]:
     """A word on files of others in the output folder, for which the claim says nothing."""
-    ours = {outcome.name for outcome in done.values() if outcome.status != "quarantined"} | set(crops)
-    count = len(strangers(plan.output, ours))
+    photos = {outcome.name for outcome in done.values() if outcome.sha256}
+    count = len(strangers(plan.output, photos | set(crops)))
     if not count:
         return ()
     return (
-        f"{count} files in {plan.output} are not of this run: nothing is claimed of them, and verify names them.",
+        f"{count} files in {plan.output} are not of this run: nothing is claimed of them; verify names them.",
     )
 
 
