@@ -77,6 +77,23 @@ def test_people_are_counted_again_before_anything_is_claimed(three_and_a_coarse_
     assert verify(out).holds and verify(out).faces == 0
 
 
+def test_a_file_that_is_not_the_one_the_journal_tells_of_is_made_again(three_and_a_coarse_one, tmp_path):
+    """As when a run is killed between writing a photo anew and noting it."""
+
+    def dying(work, items):
+        for number, item in enumerate(items):
+            if work.func.__name__ == "replace_in_photo" and number == 2:
+                raise KeyboardInterrupt
+            yield work(item)
+
+    out = tmp_path / "out"
+    with pytest.raises(KeyboardInterrupt):
+        anonymize(three_and_a_coarse_one, out, settings=K2, engine=dying)
+    shutil.copy(three_and_a_coarse_one / "0.png", out / "0.png")
+    anonymize(three_and_a_coarse_one, out, settings=K2, engine=serial, resume=True)
+    assert verify(out).holds and verify(out).files == 3
+
+
 class WatchedMean(PixelMean):
     """The mean of two faces, which recognisers know both in; it says that nobody is recognised."""
 

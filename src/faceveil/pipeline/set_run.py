@@ -39,7 +39,7 @@ from faceveil.pipeline.settings import Settings, rng_for
 from faceveil.pipeline.settle import faces_by_photo, record_of, settled
 from faceveil.pipeline.survey import Surveyed, assemble, missing_photos, survey_photo
 from faceveil.pipeline.watched import AT_RISK, watch_of
-from faceveil.pipeline.work import Clock, quarantined
+from faceveil.pipeline.work import Clock, is_as_written, quarantined
 from faceveil.privacy.claim import judge_crops
 from faceveil.privacy.examine import Terms
 from faceveil.privacy.verify import strangers
@@ -194,7 +194,11 @@ def _release_photos(
 ) -> tuple[Decision, dict[int, Outcome]]:
     """Replace, see who lost a group to photos that failed, group those again and replace, until all have k people."""
     number_of = {plan.jobs[number].name: number for number in surveyed.photos}
-    done = {number_of[name]: outcome for name, outcome in journal.done.items() if name in number_of}
+    done = {
+        number_of[name]: outcome
+        for name, outcome in journal.done.items()
+        if name in number_of and is_as_written(plan.jobs[number_of[name]], outcome)
+    }
     while True:
         refused = _refused(settings, surveyed, decision)
         but = {*done, *refused, *fallen_photos(decision, surveyed.photo_of, refused, _k(settings))}

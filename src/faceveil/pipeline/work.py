@@ -40,6 +40,14 @@ def put(data: bytes, job: Job, staging: Path) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def is_as_written(job: Job, outcome: Outcome) -> bool:
+    """Whether the file there is the one that the outcome tells of: not of an earlier round, nor anybody else's."""
+    try:
+        return hashlib.sha256(job.target.read_bytes()).hexdigest() == outcome.sha256
+    except OSError:
+        return False
+
+
 def quarantined(job: Job, reason: str, seconds: dict[str, float] | None = None) -> Outcome:
     """The photo is not released; what an earlier run left under its name goes too."""
     job.target.unlink(missing_ok=True)
