@@ -21,7 +21,10 @@ from faceveil.privacy.record import COVERED, ReplacedFace
 from faceveil.privacy.watch import Watch
 from faceveil.spaces.embedding import EmbeddingSpace
 
-AT_RISK = "a recogniser that watches takes a face, as it stands in this photo, for a member of its group."
+AT_RISK = (
+    "a recogniser that watches takes a face, as it stands in this photo, for a member of its group. "
+    "Another run or a larger k mixes other faces, and --method blackout covers it."
+)
 
 
 def watch_of(settings: Settings) -> Watch | None:
