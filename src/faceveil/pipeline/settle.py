@@ -20,7 +20,7 @@ from faceveil.pipeline.plan import Plan
 from faceveil.pipeline.regroup import fallen_photos
 from faceveil.pipeline.settings import Settings
 from faceveil.pipeline.survey import Surveyed
-from faceveil.privacy.claim import judge_photos
+from faceveil.privacy.claim import OF_A_GROUP, judge_photos
 from faceveil.privacy.examine import Finding
 from faceveil.privacy.record import COVERED, GroupSize, ReleaseRecord, ReplacedFace, name_key
 from faceveil.privacy.same_face import Cut
@@ -35,7 +35,6 @@ def settled(
     k, lost = settings.method.guarantee.k, dict(refused)
     if k is None:
         return lost
-
     numbers = {plan.jobs[number].name: number for number in surveyed.photos}
     while True:
         gone = {*lost, *fallen_photos(decision, surveyed.photo_of, lost, k)}
@@ -56,7 +55,7 @@ def _photos_of(
     finding: Finding, numbers: Mapping[str, int], surveyed: Surveyed, decision: Decision
 ) -> Iterable[int]:
     """Those that a finding is about: a photo, or all with a face of a group."""
-    if finding.where in numbers:
+    if finding.kind not in OF_A_GROUP:
         return [numbers[finding.where]]
     group = int(finding.where.removeprefix("group "))
     return {int(number) for number in surveyed.photo_of[decision.groups == group]}

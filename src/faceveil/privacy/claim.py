@@ -19,6 +19,7 @@ from faceveil.privacy.record import COVERED, GroupSize, ReleaseRecord, name_key
 from faceveil.privacy.recount import Recount, recount
 from faceveil.privacy.same_face import Cut, difference
 
+OF_A_GROUP = ("record", "group-size")  # kinds of findings that are about a group and no file
 REFERENCES = 3  # faces of a group that are tried as the one to compare with
 CutsOf = Callable[[str], Sequence[Cut]]  # of each recorded face in the photo of that name
 
