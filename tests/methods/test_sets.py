@@ -283,6 +283,25 @@ def one_group(made_up_people):
     return some, run("anonfaces", some, k=4)
 
 
+def test_a_mix_that_is_safe_alone_is_also_looked_at_on_those_who_will_wear_it(made_up_people, monkeypatch):
+    """Among a member's own hair and chin it is more like that member."""
+    from faceveil.methods.anonfaces import MARGIN, _Run
+    from faceveil.models.recognizers import DlibResnet
+
+    some, rows = made_up_people.take(np.arange(3)), np.arange(3)
+    watching = method("anonfaces", k=3, recognizers=("dlib-resnet.v1",))
+    monkeypatch.setattr(DlibResnet, "threshold", 0.1)  # all are safe alone
+    alone, in_photos = _Run(watching, some), _Run(watching.for_photos(), some)
+    mix = alone.latent.encode(some).mean(axis=0)
+    margins = [one._assess(mix, rows, 1.0, rows).margins for one in (alone, in_photos)]
+    assert (margins[0] >= 0).all() and (margins[1] <= margins[0]).all()
+    nearest = [0.1 * (1 + one.min() + MARGIN) for one in margins]  # in the recogniser's own distance
+    assert nearest[1] < nearest[0]
+    monkeypatch.setattr(DlibResnet, "threshold", float(np.mean(nearest)) / (1 + MARGIN))
+    found = [one._assess(mix, rows, 1.0, rows).at_risk.any() for one in (alone, in_photos)]
+    assert found == [False, True] and in_photos._worse_put_in == {0}
+
+
 @pytest.mark.parametrize("keep", ["pose", "expression"])
 def test_what_members_keep_gives_each_a_picture_and_no_claim(keep, one_group):
     some, _ = one_group

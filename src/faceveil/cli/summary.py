@@ -54,7 +54,9 @@ def print_summary(summary: "Summary", as_json: bool) -> None:
     if summary.result is not None:
         print(f"Not covered: {', '.join(summary.not_covered)}.")
     if summary.result is not None and summary.result.record.k is not None:
-        print(shown(f"Check it with: faceveil verify {summary.plan.output}"))
+        limit, usual = summary.settings.max_pixels, summary.settings.__class__.max_pixels
+        more = f" --max-megapixels {limit // 1_000_000}" if limit > usual else ""
+        print(shown(f"Check it with: faceveil verify {summary.plan.output}{more}"))
 
 
 def _print_counts(summary: "Summary") -> None:

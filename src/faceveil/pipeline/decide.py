@@ -21,6 +21,7 @@ from faceveil.pipeline.rows import write_array
 from faceveil.pipeline.settings import Settings, rng_for
 from faceveil.pipeline.subjects import subjects_of
 from faceveil.pipeline.survey import HIDDEN, Surveyed
+from faceveil.pipeline.watched import keep_known
 from faceveil.privacy import Guarantee
 
 Ints = NDArray[np.int64]
@@ -84,6 +85,8 @@ def _grouped(
                 raise
             reasons |= {int(row): str(error) for row in rows}
             release = _nothing(len(rows))
+        if round_ == 0:
+            keep_known(settings, faces, rows, len(photos), surveyed.folder)
         check_release(release, faces.subjects, method.guarantee)
         reasons |= {int(rows[face]): reason for face, reason in release.reasons.items()}
         groups, pictures = _spread(release.groups, rows, photos), _spread(release.pictures, rows, photos)

@@ -90,7 +90,7 @@ class Settings:
         if self.knows_the_set and self.subjects == "auto":
             names.append(SUBJECT_RECOGNIZER)
         if self.needs_all_faces and self.release == "photos":
-            names.append(SEGMENTER)
+            names += [SEGMENTER, CARDS["yunet"], CARDS["blazeface"]]  # the two look at every result
         return list(dict.fromkeys([*(name for name in names if name), *self.method.cards]))
 
     def describe(self) -> dict[str, object]:

@@ -42,10 +42,18 @@ def encoded(photo: Photo, job: Job, settings: Settings) -> bytes:
 
 
 def put(data: bytes, job: Job, staging: Path) -> str:
-    """Write the file whole, with the folders it needs; its SHA-256."""
+    """Write the file whole, with the folders it needs; the hash that run.json names."""
     make_folder(job.target.parent)
     write_bytes(data, job.target, overwrite=True, staging=staging)
     return hashlib.sha256(data).hexdigest()
+
+
+def is_as_written(job: Job, outcome: Outcome) -> bool:
+    """Whether the file there is the one that the outcome tells of: not of an earlier round, nor anybody else's."""
+    try:
+        return hashlib.sha256(job.target.read_bytes()).hexdigest() == outcome.sha256
+    except OSError:
+        return False
 
 
 def quarantined(job: Job, reason: str, seconds: dict[str, float] | None = None) -> Outcome:
