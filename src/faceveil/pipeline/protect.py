@@ -8,6 +8,7 @@ import numpy as np
 from faceveil.errors import ProtectionError
 from faceveil.faces import Face, Region, find_faces
 from faceveil.faces.boxes import shown_by
+from faceveil.faces.detect import quarters_of
 from faceveil.faces.face import Floats, Image
 from faceveil.photos import Photo
 from faceveil.pipeline.settings import SECOND, Settings
@@ -44,9 +45,15 @@ def protect_faces(photo: Photo, faces: Sequence[Face], settings: Settings, prote
     return Protected(photo.with_pixels(image, opaque=opaque), len(faces) + len(late), len(late))
 
 
-def _find(image: Image, detector: str, settings: Settings, besides: Sequence[Floats] = ()) -> list[Face]:
-    mesh = settings.face_method.needs_mesh
-    return find_faces(image, detector, thorough=settings.thorough, mesh=mesh, besides=besides)
+def _find(
+    image: Image,
+    detector: str,
+    settings: Settings,
+    besides: Sequence[Floats] = (),
+    quarters: Sequence[int] = (),
+) -> list[Face]:
+    mesh, thorough = settings.face_method.needs_mesh, settings.thorough
+    return find_faces(image, detector, thorough=thorough, mesh=mesh, besides=besides, quarters=quarters)
 
 
 def _apply(image: Image, faces: Sequence[Face], protect: Protect) -> tuple[Image, list[Region]]:
@@ -71,10 +78,13 @@ def _refuse_unchanged(before: Image, after: Image, where: Region, face: Face) ->
 
 
 def _left_standing(image: Image, protected: Sequence[Face], settings: Settings) -> list[Face]:
-    """Faces that the second detector sees where no face was protected, largest first, each once."""
+    """Faces that the second detector sees where no face was protected, largest first, each once.
+
+    Where a protected face lies on its side, others may: the photo is also turned as that face was.
+    """
     known = [face.box_xyxy for face in protected]
     standing = []
-    seen = _find(image, SECOND[settings.detector], settings, besides=known)
+    seen = _find(image, SECOND[settings.detector], settings, known, quarters_of(protected))
     for face in sorted(seen, key=lambda face: -float(np.prod(face.size_wh))):
         if not shown_by(face.box_xyxy, known):
             standing.append(face)

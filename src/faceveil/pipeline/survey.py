@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from faceveil.errors import PhotoError
 from faceveil.faces import Alignment, Face, FaceSet, align_ffhq, find_faces
 from faceveil.faces.boxes import shown_by
+from faceveil.faces.detect import quarters_of
 from faceveil.faces.face_set import CROP_SIZE
 from faceveil.faces.replace import is_checkable, visible_inner
 from faceveil.models.npz import mapped, opened
@@ -82,7 +83,11 @@ def faces_of(photo: Photo, settings: Settings) -> tuple[list[Face], int]:
     known = [face.box_xyxy for face in faces]
     late = []
     for face in find_faces(
-        photo.pixels, SECOND[settings.detector], thorough=settings.thorough, besides=known
+        photo.pixels,
+        SECOND[settings.detector],
+        thorough=settings.thorough,
+        besides=known,
+        quarters=quarters_of(faces),
     ):
         if not shown_by(face.box_xyxy, known):
             late.append(face)
