@@ -1,7 +1,7 @@
 """CenterFace: a third opinion for thorough scans, a network that also knows faces which lie on their side.
 
 One pass at full size says for every fourth pixel whether a face has its middle there, how large it is and where its
-five points are. The pass costs as much as all that the first detector does, so it is no part of a default scan.
+five points are. Such a pass is dear, so it is no part of a default scan.
 """
 
 from typing import Any

@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from faceveil.faces.boxes import best_of_each
+from faceveil.faces.boxes import best_of_each, shown_by
 from faceveil.faces.face import Face, Floats, Image
 from faceveil.faces.mesh import with_mesh
 from faceveil.faces.views import Sizes, View, close_up, tiles
@@ -212,7 +212,10 @@ def _confirmed(image: Image, close_up: CloseUp, boxes: Floats, hint: float) -> l
             CONFIRM, turned[n].score
         ):  # the second turn only where the first settled nothing
             best[i] = turned[n]
-    open_ = [i for i in open_ if best[i].score < CONFIRM]
+    sure = [face.box_xyxy for face in best.values() if face.score >= CONFIRM]
+    open_ = [
+        i for i in open_ if best[i].score < CONFIRM and not shown_by(boxes[i], sure)
+    ]  # no parts of faces
     settled = _settled_otherwise(image, close_up, {i: boxes[i] for i in open_}, hint)
     settled |= _settled_by_mesh(image, {i: best[i] for i in open_ if i not in settled})
     best |= settled
