@@ -75,7 +75,7 @@ def anonymize(
     channels: Annotated[int | None, typer.Option(help="styleid-channels: how many to swap.")] = None,
     region: Annotated[str | None, typer.Option(help="styleid-mask: the region to begin with.")] = None,
     detector: Annotated[
-        str, typer.Option(help="yunet, blazeface or haar; another one checks the result.")
+        str, typer.Option(help="yunet, blazeface, centerface or haar; another one checks the result.")
     ] = "yunet",
     thorough: Annotated[
         bool, typer.Option("--thorough", help="Scan longer, for faces under 24 px in large photos.")

@@ -27,7 +27,7 @@ def encode(
     refine: Annotated[
         int, typer.Option(min=0, help="Steps of gradient descent after the encoder; 20 come much nearer.")
     ] = 2,
-    detector: Annotated[str, typer.Option(help="yunet, blazeface or haar.")] = "yunet",
+    detector: Annotated[str, typer.Option(help="yunet, blazeface, centerface or haar.")] = "yunet",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")] = False,
 ) -> None:

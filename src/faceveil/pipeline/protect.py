@@ -8,6 +8,7 @@ import numpy as np
 from faceveil.errors import ProtectionError
 from faceveil.faces import Face, Region
 from faceveil.faces.boxes import shown_by
+from faceveil.faces.detect import quarters_of
 from faceveil.faces.face import Floats, Image
 from faceveil.faces.looks import find_in_photo
 from faceveil.faces.overlap import far_to_near, replaced_along
@@ -56,9 +57,15 @@ def protect_faces(photo: Photo, faces: Sequence[Face], settings: Settings, prote
     return Protected(result, len(every), len(every) - len(faces))
 
 
-def _find(photo: Photo, detector: str, settings: Settings, besides: Sequence[Floats] = ()) -> list[Face]:
-    mesh = settings.face_method.needs_mesh
-    return find_in_photo(photo, detector, thorough=settings.thorough, mesh=mesh, besides=besides)
+def _find(
+    photo: Photo,
+    detector: str,
+    settings: Settings,
+    besides: Sequence[Floats] = (),
+    quarters: Sequence[int] = (),
+) -> list[Face]:
+    mesh, thorough = settings.face_method.needs_mesh, settings.thorough
+    return find_in_photo(photo, detector, thorough=thorough, mesh=mesh, besides=besides, quarters=quarters)
 
 
 def _apply(photo: Photo, faces: Sequence[Face], protect: Protect) -> tuple[Photo, list[Region]]:
@@ -85,10 +92,13 @@ def _refuse_unchanged(before: Image, after: Image, where: Region, face: Face) ->
 def _left_standing(
     photo: Photo, protected: Sequence[Face], regions: Sequence[Region], settings: Settings
 ) -> list[Face]:
-    """Faces that the second detector sees where no face was protected, largest first, each once."""
+    """Faces that the second detector sees where no face was protected, largest first, each once.
+
+    Where a protected face lies on its side, others may: the photo is also turned as that face was.
+    """
     known = [face.box_xyxy for face in protected]
     standing = []
-    seen = _find(photo, SECOND[settings.detector], settings, besides=known)
+    seen = _find(photo, SECOND[settings.detector], settings, known, quarters_of(protected))
     for face in reversed(far_to_near(seen)):
         there = shown_by(face.box_xyxy, known) or replaced_along(face, protected, photo.pixels, regions)
         if not there:

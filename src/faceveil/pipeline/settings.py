@@ -11,7 +11,7 @@ import numpy as np
 
 from faceveil import __version__
 from faceveil.errors import UsageError
-from faceveil.faces.detect import CARDS, DETECTORS
+from faceveil.faces.detect import CARDS, DETECTORS, THOROUGH
 from faceveil.methods import CompanyMethod, FaceMethod, Method, method
 from faceveil.photos import MAX_PIXELS, name_bytes
 from faceveil.photos.metadata import check_keep
@@ -21,7 +21,12 @@ LEFTOVERS = ("quarantine", "cover")
 SUBJECTS = ("auto", "folder", "each")  # or a CSV file
 SUBJECT_RECOGNIZER = "mobilefacenet.facesdk"  # the most accurate of the three on LFW
 SEGMENTER = "selfie.256"  # tells a group's face from what is behind it, where it is put into photos
-SECOND = {"yunet": "blazeface", "haar": "blazeface", "blazeface": "yunet"}  # who checks whose work
+SECOND = {
+    "yunet": "blazeface",
+    "haar": "blazeface",
+    "centerface": "blazeface",
+    "blazeface": "yunet",
+}  # who checks whose work
 
 
 @dataclass(frozen=True)
@@ -86,7 +91,10 @@ class Settings:
     @property
     def cards(self) -> list[str]:
         """The weights this run needs."""
-        names = [CARDS[self.detector], CARDS[SECOND[self.detector]], "facemesh.468"]
+        detectors = {self.detector, SECOND[self.detector]}
+        if self.thorough:
+            detectors |= {THOROUGH[name] for name in detectors & THOROUGH.keys()}
+        names = [*(CARDS[name] for name in sorted(detectors)), "facemesh.468"]
         if self.knows_the_set and self.subjects == "auto":
             names.append(SUBJECT_RECOGNIZER)
         if self.needs_all_faces and self.release == "photos":

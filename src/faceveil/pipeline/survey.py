@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from faceveil.errors import PhotoError
 from faceveil.faces import Alignment, Face, FaceSet, align_ffhq
 from faceveil.faces.boxes import shown_by
+from faceveil.faces.detect import quarters_of
 from faceveil.faces.face_set import CROP_SIZE
 from faceveil.faces.looks import find_in_photo
 from faceveil.faces.overlap import far_to_near, replaced_along
@@ -86,7 +87,13 @@ def faces_of(photo: Photo, settings: Settings) -> tuple[list[Face], int]:
     faces = find_in_photo(photo, settings.detector, thorough=settings.thorough)
     known = [face.box_xyxy for face in faces]
     late = []
-    for face in find_in_photo(photo, SECOND[settings.detector], thorough=settings.thorough, besides=known):
+    for face in find_in_photo(
+        photo,
+        SECOND[settings.detector],
+        thorough=settings.thorough,
+        besides=known,
+        quarters=quarters_of(faces),
+    ):
         if not shown_by(face.box_xyxy, known):
             late.append(face)
             known.append(face.box_xyxy)
