@@ -1,7 +1,7 @@
 """Would the tests notice? Mutants of the code by Cosmic Ray, and the tests that should kill them.
 
     pip install cosmic-ray
-    python -m benchmarks.mutation [--rooms methods privacy grouping pipeline] [--each 6] [--seed 1] [--json FILE]
+    python -m benchmarks.mutation [--rooms grouping privacy pipeline methods] [--each 6] [--seed 1] [--json FILE]
                                   [--show FILE] [--minutes 60]
 
 The project is copied to a temporary folder, and only the copy is changed. Of every file in `TESTS` some places are
@@ -59,20 +59,20 @@ TESTS = {
     "grouping/dendrogram.py": "tests/grouping/test_beyond.py tests/grouping/test_papers.py -k 'dendrogram or tree'",
     "grouping/enforce.py": "tests/privacy/test_criteria.py",
     "grouping/grouper.py": LAW,
-    "grouping/hierarchical.py": "tests/grouping -k hierarchical",
+    "grouping/hierarchical.py": "tests/grouping/test_oracles.py -k 'hierarchical_is_the'",
     "grouping/incremental.py": "tests/grouping/test_beyond.py",
-    "grouping/kmember.py": "tests/grouping -k kmember",
-    "grouping/ksame.py": "tests/grouping -k ksame",
-    "grouping/max_dist.py": "tests/grouping -k 'max-dist or max_dist'",
-    "grouping/mdav.py": "tests/grouping -k 'mdav and not v-mdav'",
+    "grouping/kmember.py": "tests/grouping/test_law.py tests/grouping/test_papers.py -k kmember",
+    "grouping/ksame.py": "tests/grouping/test_law.py tests/grouping/test_papers.py -k ksame",
+    "grouping/max_dist.py": "tests/grouping/test_law.py tests/grouping/test_papers.py -k 'max-dist or max_dist'",
+    "grouping/mdav.py": "tests/grouping/test_oracles.py -k mdav",
     "grouping/measures.py": "tests/grouping/test_measures.py",
-    "grouping/mondrian.py": "tests/grouping -k mondrian",
-    "grouping/oka.py": "tests/grouping -k oka",
+    "grouping/mondrian.py": "tests/grouping/test_oracles.py tests/grouping/test_papers.py -k mondrian",
+    "grouping/oka.py": "tests/grouping/test_law.py tests/grouping/test_papers.py -k oka",
     "grouping/partition.py": "tests/grouping/test_law.py tests/grouping/test_measures.py -k 'mdav or not grouper'",
-    "grouping/same_size_kmeans.py": "tests/grouping -k same-size-kmeans",
+    "grouping/same_size_kmeans.py": "tests/grouping/test_law.py -k same-size-kmeans",
     "grouping/subjects.py": LAW,
     "grouping/tables.py": "tests/grouping/test_beyond.py tests/grouping/test_command.py",
-    "grouping/v_mdav.py": "tests/grouping -k 'v-mdav or v_mdav'",
+    "grouping/v_mdav.py": "tests/grouping/test_law.py tests/grouping/test_papers.py -k 'v-mdav or v_mdav'",
 }
 
 
@@ -90,7 +90,7 @@ class Tried:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rooms", nargs="*", default=["methods", "privacy", "grouping", "pipeline"])
+    parser.add_argument("--rooms", nargs="*", default=["grouping", "privacy", "pipeline", "methods"])
     parser.add_argument("--each", type=int, default=6, help="places of a file")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=60, help="no mutant is begun later")
@@ -99,7 +99,7 @@ def main() -> None:
     options = parser.parse_args()
     show, kept = (path and path.resolve() for path in (options.show, options.json))
     end = time.monotonic() + 60 * options.minutes
-    files = [file for file in TESTS if file.split("/")[0] in options.rooms]
+    files = [file for room in options.rooms for file in TESTS if file.startswith(f"{room}/")]
     limits: dict[str, float] = {}
     tried: list[Tried] = []
     with tempfile.TemporaryDirectory() as folder:
