@@ -38,7 +38,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 COPIED = ("src", "tests", "training", "benchmarks", "examples", "docs", "pyproject.toml", "README.md")
 SLOW, LEAST, PATIENCE = 4, 20, 60  # times the time of unchanged code; seconds; times that by the clock
-LIBRARIES = (
+LIBRARIES = ("numpy", "numba", "cv2", "PIL.Image", "scipy.cluster.hierarchy", "hypothesis.strategies", "typer")
     "numpy",
     "numba",
     "cv2",
