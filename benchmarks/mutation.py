@@ -6,48 +6,30 @@
 
 The project is copied to a temporary folder, and only the copy is changed. Of every file in `TESTS` some places are
 drawn by a hash of the seed and the place, so that the sample is the same on every machine, and at each of them one
-of the operators that apply. A mutant is killed when the tests of its file fail, or take SLOW times as much processor
-time as on unchanged code. Equivalent mutants, which no test can kill, count as survivors. Left out: StyleID, whose
+of the operators that apply. A mutant is killed when the tests of its file fail, or take SLOW times as long as on
+unchanged code. Equivalent mutants, which no test can kill, count as survivors. Left out: StyleID, whose
 tuned numbers no paper names; modules that numba compiles, since its cache does not see a change in another module;
 operators on `|`, which stands in annotations and would always fail at import. Files take turns, so that a run that
 is cut off by --minutes has seen a little of each.
 """
 
 import argparse
-import contextlib
-import difflib
 import hashlib
 import json
 import os
-import resource
-import shlex
 import shutil
-import signal
 import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass
-from importlib import import_module
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 ROOT = Path(__file__).parent.parent
 COPIED = ("src", "tests", "training", "benchmarks", "examples", "docs", "pyproject.toml", "README.md")
-SLOW, LEAST, PATIENCE = 4, 20, 60  # times the time of unchanged code; seconds; times that by the clock
-LIBRARIES = ("numpy", "numba", "cv2", "PIL.Image", "scipy.cluster.hierarchy", "hypothesis.strategies", "typer")
-    "numpy",
-    "numba",
-    "cv2",
-    "PIL.Image",
-    "scipy.cluster.hierarchy",
-    "hypothesis.strategies",
-    "httpx2",
-    "typer",
-)
+SLOW, LEAST = 4, 60  # times the time of unchanged code; seconds
 LAW = "tests/grouping/test_law.py tests/grouping/test_papers.py -k 'mdav or refused or row or even'"
 VERIFY = "tests/privacy/test_verify.py -k 'not command and not compressed'"
 SET_RUN = "tests/pipeline/test_set_run.py"
@@ -149,8 +131,7 @@ def save(tried: list[Tried], kept: Path | None, show: Path | None) -> None:
 
 
 def enter(folder: Path) -> None:
-    """Go to a copy of the project in which tests find the copy's code, and the data of the original; and import what
-    tests need besides, once for all of them."""
+    """Go to a copy of the project in which tests find the copy's code, and the data of the original."""
     for name in COPIED:
         here = ROOT / name
         if here.is_dir():
@@ -160,11 +141,6 @@ def enter(folder: Path) -> None:
     os.environ.setdefault("FACEVEIL_DATA", str(ROOT.parent / "shared" / "data"))
     os.environ["PYTHONPATH"] = str(folder / "src")
     os.chdir(folder)
-    sys.path[:] = [str(folder / "src"), *(path for path in sys.path if Path(path or ".").resolve() != ROOT)]
-    sys.dont_write_bytecode = True
-    for library in LIBRARIES:
-        with contextlib.suppress(ImportError):
-            import_module(library)
 
 
 def sample(file: str, count: int, seed: int) -> list:
@@ -192,43 +168,28 @@ def source(file: str) -> Path:
     return Path("src", "faceveil", file)
 
 
-def run_tests(file: str, limit: float = 3600) -> tuple[str, float]:
-    """What became of the tests of a file, and their processor time in seconds. They run in a child that has the
-    libraries already."""
-    arguments = ["-x", "-q", "-p", "no:cacheprovider", "--hypothesis-seed=0", *shlex.split(TESTS[file])]
-    child = os.fork()
-    if child == 0:
-        quiet = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(quiet, 1)
-        os.dup2(quiet, 2)
-        resource.setrlimit(resource.RLIMIT_CPU, (round(limit) + 1, round(limit) + 1))
-        signal.alarm(round(PATIENCE * limit))  # for what waits and does not work
-        os._exit(pytest.main(arguments))
-    _, status, used = os.wait4(child, 0)
-    if os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGALRM, signal.SIGXCPU, signal.SIGKILL):
-        return "timeout", limit
-    passed = os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0
-    return "survived" if passed else "killed", used.ru_utime + used.ru_stime
+def command(file: str) -> str:
+    return f"{sys.executable} -m pytest -x -q -p no:cacheprovider --hypothesis-seed=0 {TESTS[file]}"
 
 
 def unchanged(file: str) -> float:
-    """The processor time of a file's tests on the code as it is; they must pass."""
-    outcome, seconds = run_tests(file)
-    if outcome != "survived":
-        raise SystemExit(f"the tests of {file} fail on unchanged code: pytest {TESTS[file]}")
-    return seconds
+    """How long the tests of a file take on the code as it is, seconds by the clock; they must pass."""
+    from cosmic_ray.testing import run_tests
+
+    start = time.monotonic()
+    outcome, output = run_tests(command(file), 3600)
+    if outcome.value != "survived":
+        raise SystemExit(f"the tests of {file} fail on unchanged code:\n{output[-3000:]}")
+    return time.monotonic() - start
 
 
 def attempt(file: str, mutation: Any, limit: float) -> Tried:
-    from cosmic_ray.mutating import use_mutation
-    from cosmic_ray.plugins import get_operator
+    from cosmic_ray.mutating import mutate_and_test
 
-    operator = get_operator(mutation.operator_name)(**mutation.operator_args)
-    with use_mutation(source(file), operator, mutation.occurrence) as (before, after):
-        outcome, _ = run_tests(file, limit)
-    diff = difflib.unified_diff(before.splitlines(), after.splitlines(), file, file, lineterm="", n=2)
-    name = mutation.operator_name.removeprefix("core/")
-    return Tried(file, mutation.start_pos[0], mutation.definition_name or "", name, outcome, "\n".join(diff))
+    result = mutate_and_test([mutation], command(file), limit)
+    outcome = "timeout" if result.output == "timeout" else result.test_outcome.value
+    operator = mutation.operator_name.removeprefix("core/")
+    return Tried(file, mutation.start_pos[0], mutation.definition_name or "", operator, outcome, result.diff)
 
 
 def table(tried: list[Tried]) -> str:
