@@ -1,13 +1,15 @@
 """Groupers that draw at random against their papers, read word by word: no outcome but those the paper allows."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy.cluster.hierarchy import fcluster, linkage
 from tests.grouping.literal import groups_of
 
-from faceveil.errors import UsageError
+from faceveil.errors import GroupingError, UsageError
 from faceveil.grouping import group
-from faceveil.grouping.dendrogram import good_k
+from faceveil.grouping.dendrogram import dendrogram, good_k
 from faceveil.grouping.grouper import even_sizes
 from faceveil.grouping.mondrian import Mondrian
 
@@ -162,3 +164,21 @@ def test_good_k_is_read_off_the_tree_where_half_and_nine_in_ten_have_company(see
     cuts = good_k(X)
     assert (cuts.low, cuts.high) == pytest.approx((low, high))
     assert (cuts.k_min, cuts.k_max) == (k_min, max(k_min, k_max))
+
+
+def test_the_cuts_are_drawn_at_their_heights():
+    """By the axis of the picture itself, whose numbers have three digits."""
+    X = points(30)
+    cuts, svg = good_k(X), dendrogram(X, group(X, 3, "mdav"))
+    axis = np.array(re.findall(r'y="([\d.]+)" text-anchor="end">([\d.e+-]+)</text>', svg), float)
+    drawn = np.array(re.findall(r'class="cut" d="M[\d.]+ ([\d.]+)H', svg), float)
+    heights = np.interp(drawn + 4, axis[::-1, 0], axis[::-1, 1])  # numbers stand 4 px below their lines
+    assert heights == pytest.approx([cuts.low, cuts.high], rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("people", "remedy"), [(0, r"show 0\. Add photos"), (1, r"show 1\. Lower k to 1 or less")]
+)
+def test_too_few_people_are_told_what_would_help(people, remedy):
+    with pytest.raises(GroupingError, match=remedy):
+        group(np.zeros((people, 4)), 2)
