@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import numpy as np
+from training.taught import told, unseen
 
 from faceveil.faces import FaceSet, align_ffhq, find_faces
 from faceveil.faces.crops import face_set
@@ -21,14 +22,17 @@ def data_folder() -> Path:
 
 
 def files_of(name: str, count: int) -> list[Path]:
-    """The same photos at every run."""
+    """One photo each of people whom no network here was taught with, the same at every run."""
     folder = data_folder() / name
     if name == "ffhq":
         files = sorted(folder.glob("*.jpg"))
     else:
         files = [min(person.iterdir()) for person in sorted((folder / "images").iterdir())]
+    files = unseen(files, data_folder())
     rows = np.random.default_rng(0).permutation(len(files))[:count]
-    return [files[row] for row in np.sort(rows)]
+    chosen = [files[row] for row in np.sort(rows)]
+    print(f"{name}: {told(chosen, data_folder())}", flush=True)
+    return chosen
 
 
 def faces_of(files: list[Path], cache: Path | None, name: str) -> FaceSet:

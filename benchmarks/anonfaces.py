@@ -28,6 +28,7 @@ from pathlib import Path
 
 import numpy as np
 from benchmarks.aligned import data_folder, faces_of
+from training.taught import is_unseen, told
 
 from faceveil.evaluation.fidelity import frechet
 from faceveil.evaluation.intervals import share_by_person
@@ -48,6 +49,7 @@ from faceveil.spaces.embedding import EmbeddingSpace
 
 PEOPLE = 50
 HELD_OUT = 300
+SETTLED = slice(250, 550)  # places of the people on whom the weights of likeness and of strangers were chosen
 GROUPERS = ("best", "hierarchical", "ksame", "same-size-kmeans", "mondrian", "random")
 METHODS = ("k-same-pixel", "k-same-m", "miku", "anonfaces")
 A, B = "mobilenet.facelib", "dlib-resnet.v1"
@@ -72,6 +74,7 @@ def main() -> None:
     parser.add_argument("--methods", nargs="*", default=METHODS)
     parser.add_argument("--judge", default=B, choices=RECOGNIZERS)
     parser.add_argument("--most", type=int, default=400, help="people with two photos, and as many others")
+    parser.add_argument("--unseen", action="store_true", help="only people whom no network was taught with")
     parser.add_argument("--cache", type=Path, help="keep the aligned faces in this folder")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
@@ -84,21 +87,33 @@ def main() -> None:
 
 def load(options: argparse.Namespace) -> Lfw:
     """The same people at every run."""
-    return load_part(0, options.most, options.cache)
+    return load_part(None if options.unseen else 0, options.most, options.cache)
 
 
-def load_part(start: int, most: int, cache: Path | None) -> Lfw:
-    """People from this one on, in an order drawn once."""
+def apart(people: list[list[Path]]) -> list[list[Path]]:
+    """Those whom no network was taught with, and on whom no setting was chosen either (SETTLED)."""
+    return [
+        files
+        for files in people[: SETTLED.start] + people[SETTLED.stop :]
+        if is_unseen(files[0], data_folder())
+    ]
+
+
+def load_part(start: int | None, most: int, cache: Path | None) -> Lfw:
+    """People from this one on, in an order drawn once; with None those who are `apart`."""
     folders = sorted((data_folder() / "lfw" / "images").iterdir())
     photos = [sorted(folder.iterdir()) for folder in folders]
     np.random.default_rng(0).shuffle(photos)
-    twice = [files for files in photos if len(files) > 1][start : start + most]
-    once = [files for files in photos if len(files) == 1][start : start + most]
-    first, second = (
-        faces_of([files[i] for files in twice], cache, f"view{i}-{start}-{most}") for i in (0, 1)
-    )
+    twice, once = ([files for files in photos if (len(files) > 1) is several] for several in (True, False))
+    if start is None:
+        twice, once = (apart(files)[:most] for files in (twice, once))
+    else:
+        twice, once = twice[start : start + most], once[start : start + most]
+    print(f"LFW: {told([files[0] for files in (*twice, *once)], data_folder())}", flush=True)
+    part = "unseen" if start is None else start
+    first, second = (faces_of([files[i] for files in twice], cache, f"view{i}-{part}-{most}") for i in (0, 1))
     both = np.intersect1d(first.subjects, second.subjects)
-    others = faces_of([files[0] for files in once], cache, f"others-{start}-{most}")
+    others = faces_of([files[0] for files in once], cache, f"others-{part}-{most}")
     print(f"LFW: {len(both)} people with two photos, {len(others)} others", flush=True)
     return Lfw(
         first.take(np.flatnonzero(np.isin(first.subjects, both))),

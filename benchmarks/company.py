@@ -18,7 +18,7 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-from training.real_faces import held_out
+from training.taught import unseen
 
 from faceveil import Settings, anonymize
 from faceveil.faces import find_faces
@@ -29,7 +29,6 @@ from faceveil.models.recognizers import recognizer
 from faceveil.photos import read_photo
 
 CHECKED, JUDGE = ("mobilenet.facelib", "mobilefacenet.facesdk"), "dlib-resnet.v1"
-HELD_OUT = 500  # people of LFW, as in training
 PHOTOS = 2
 
 
@@ -62,11 +61,9 @@ def main() -> None:
 
 def copy_people(root: Path, folder: Path, count: int) -> None:
     """The first people with several photos."""
-    people = {path.name for path in (root / "images").iterdir()}
-    apart = held_out(people, HELD_OUT)
     found = 0
-    for person in sorted(apart):
-        photos = sorted((root / "images" / person).glob("*.jpg"))[:PHOTOS]
+    for person in sorted((root / "images").iterdir()):
+        photos = unseen(sorted(person.glob("*.jpg"))[:PHOTOS], root.parent)
         if len(photos) < PHOTOS or found == count:
             continue
         found += 1

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from training.taught import is_unseen, told
 
 from faceveil.evaluation.protocol import read_pairs
 from faceveil.faces import Face, align_ffhq, find_faces, pose
@@ -36,20 +37,27 @@ class Subject:
 
 
 def photo(root: Path, name: str) -> np.ndarray:
-    return read_photo(root / "images" / person_of(name) / f"{name}.jpg").pixels
+    return read_photo(path_of(root, name)).pixels
+
+
+def path_of(root: Path, name: str) -> Path:
+    return root / "images" / person_of(name) / f"{name}.jpg"
 
 
 def person_of(name: str) -> str:
     return name.rsplit("_", 1)[0]
 
 
-def same_pairs(root: Path, first: int, last: int) -> list[tuple[str, str]]:
-    """The pairs of one person, each person once: those from number `first` to `last` of the protocol."""
+def same_pairs(root: Path, first: int, last: int, only_unseen: bool = False) -> list[tuple[str, str]]:
+    """The pairs of one person, each person once: those from number `first` to `last` of the protocol, if asked
+    for of its people whom no network here was taught with."""
     found: dict[str, tuple[str, str]] = {}
     for pair in read_pairs(root / "pairs.txt"):
-        if pair.same:
+        if pair.same and not (only_unseen and not is_unseen(path_of(root, pair.first), root.parent)):
             found.setdefault(person_of(pair.first), (pair.first, pair.second))
-    return list(found.values())[first:last]
+    chosen = list(found.values())[first:last]
+    print(f"LFW: {told([path_of(root, one) for one, _ in chosen], root.parent)}", flush=True)
+    return chosen
 
 
 def middle_face(image: np.ndarray) -> Face | None:

@@ -5,13 +5,14 @@
 
 Data is looked for in FACEVEIL_DATA or ../shared/data.
 
-labels   the paper's figures 7 to 9, on the photos of UTKFace that no network here was taught with: mean Euclidean
-         distance of a face's labels (one-hot, as its file name has them) from its group's mean. All: age in bands,
-         gender and race; male; race, which is unused where the attribute map is told to leave ethnicity out
-frechet  its figure 10, on LFW (a photo of each of --people people) or FFHQ, since UTKFace is cut too tightly for the
-         alignment: Fréchet distance of MobileNetV2's features (not the Inception FID) between the originals and
-         what is released in their place, both with a grey background, as the paper masks it; once as it is drawn, and
-         once as small and compressed as it would be in LFW's photos
+labels   the paper's figures 7 to 9, on the photos of UTKFace that AttrNet was not taught with, while the encoder
+         behind the latent map was taught with all of UTKFace: mean Euclidean distance of a face's labels (one-hot,
+         as its file name has them) from its group's mean. All: age in bands, gender and race; male; race, which is
+         unused where the attribute map is told to leave ethnicity out
+frechet  its figure 10, on people of LFW or FFHQ whom no network here was taught with, a photo of each (500 and 60 at
+         most), since UTKFace is cut too tightly for the alignment: Fréchet distance of MobileNetV2's features (not
+         the Inception FID) between the originals and what is released in their place, both with a grey background,
+         as the paper masks it; once as it is drawn, and once as small and compressed as it would be in LFW's photos
 
 `random` is a G map that knows nothing of the faces. With --refine N latents are the encoder's after N steps of
 gradient descent, since the paper finds them by gradient; they are kept in the cache (benchmarks/refined.py).
@@ -26,6 +27,7 @@ import numpy as np
 from benchmarks.aligned import data_folder, faces_of, files_of
 from benchmarks.refined import refined
 from training.attribute_labels import utkface_held_out
+from training.taught import told
 
 from faceveil.evaluation.fidelity import frechet
 from faceveil.faces import FaceSet
@@ -52,7 +54,7 @@ IN_PHOTOS, JPEG_QUALITY = (
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--part", nargs="*", default=["labels", "frechet"])
-    parser.add_argument("--people", type=int, default=512)
+    parser.add_argument("--people", type=int, default=500)
     parser.add_argument("--set", default="lfw", choices=["lfw", "ffhq"])
     parser.add_argument("--k", nargs="*", type=int, default=[2, 4, 8, 16, 32, 64, 128])
     parser.add_argument("--draw", nargs="*", default=["direct", "latent"], help="S maps")
@@ -79,7 +81,7 @@ def label_distance(options: argparse.Namespace) -> list[dict[str, object]]:
     kept = sorted(utkface_held_out(file.name for file in folder.glob("*_*_*_*.jpg")))
     faces = faces_of([folder / name for name in kept], options.cache, f"utkface-{len(kept)}")
     labels = labels_of([folder / kept[row] for row in faces.subjects])
-    print(f"UTKFace: {len(faces)} faces", flush=True)
+    print(f"UTKFace: {told([folder / kept[row] for row in faces.subjects], data_folder())}", flush=True)
     rows = []
     for name in (*G_MAPS, *FEWER):
         vectors = vectors_of(name, faces)
@@ -88,7 +90,9 @@ def label_distance(options: argparse.Namespace) -> list[dict[str, object]]:
 
 
 def frechet_distance(options: argparse.Namespace) -> list[dict[str, object]]:
-    faces = faces_of(files_of(options.set, options.people), options.cache, f"{options.set}-{options.people}")
+    faces = faces_of(
+        files_of(options.set, options.people), options.cache, f"{options.set}-{options.people}-unseen"
+    )
     print(f"{options.set}: {len(faces)} faces", flush=True)
     if options.refine:
         refined(faces, options.refine, options.cache)

@@ -26,7 +26,9 @@ def main() -> None:
     parser.add_argument("--set", default="lfw", choices=["lfw", "ffhq"])
     parser.add_argument("--refine", type=int, default=20)
     options = parser.parse_args()
-    faces = faces_of(files_of(options.set, options.people), options.cache, f"{options.set}-{options.people}")
+    faces = faces_of(
+        files_of(options.set, options.people), options.cache, f"{options.set}-{options.people}-unseen"
+    )
     refined(faces, options.refine, options.cache)
 
 

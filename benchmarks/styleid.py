@@ -1,6 +1,6 @@
 """StyleID on LFW: is the person gone, and is the rest still there?
 
-    python -m benchmarks.styleid [--pairs 0-100] [--methods NAME,…] [--both NAME,…] [--gallery 1000]
+    python -m benchmarks.styleid [--pairs 0-100] [--unseen] [--methods NAME,…] [--both NAME,…] [--gallery 1000]
                                  [--cache FOLDER] [--json FILE] [--sheet FILE.png]
 
 Of each same-person pair of LFW's protocol (people once) the second photo is anonymised and compared with the first,
@@ -61,7 +61,7 @@ def main() -> None:
     options = arguments()
     root = lfw_root()
     first_pair, _, last_pair = options.pairs.partition("-")
-    pairs = same_pairs(root, int(first_pair), int(last_pair))
+    pairs = same_pairs(root, int(first_pair), int(last_pair), options.unseen)
     people = [(Subject(root, one), Subject(root, other)) for one, other in pairs]
     people = [pair for pair in people if pair[0].read and pair[1].read]
     first, second = (list(side) for side in zip(*people, strict=True))
@@ -80,7 +80,12 @@ def main() -> None:
         if options.sheet:
             sheet(shown, outputs, options.sheet.with_stem(f"{options.sheet.stem}-{name.replace(' ', '-')}"))
         if options.json:
-            told = {"pairs": options.pairs, "faces": len(second), "gallery": len(others["name"])}
+            told = {
+                "pairs": options.pairs,
+                "unseen": options.unseen,
+                "faces": len(second),
+                "gallery": len(others["name"]),
+            }
             options.json.write_text(json.dumps({**told, "rows": results}, indent=2) + "\n")
     print_table(results)
 
@@ -88,6 +93,7 @@ def main() -> None:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pairs", default="0-100", help="which people of the protocol, from-to")
+    parser.add_argument("--unseen", action="store_true", help="only people whom no network was taught with")
     parser.add_argument("--methods", default=EVERY)
     parser.add_argument(
         "--both", default="", help="methods for which the first photos are anonymised as well"

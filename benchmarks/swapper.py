@@ -15,8 +15,8 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-from training.real_faces import held_out
 from training.swapper_examples import source_code, suitable
+from training.taught import unseen
 
 from faceveil.faces import Face, find_faces
 from faceveil.faces.attributes import attribute_vector
@@ -36,7 +36,6 @@ from faceveil.photos import read_photo
 
 JUDGES = {"A": "mobilenet.facelib", "B": "dlib-resnet.v1"}
 SEED = 2026
-HELD_OUT = 500  # people of LFW, as in training
 BORDER = 0.1  # of the picture's side: surroundings
 Swap = Callable[[Floats, Floats], Floats]
 Reading = tuple[Mapping[str, Floats], Floats]
@@ -140,10 +139,9 @@ def on_photos(root: Path, count: int, sheet: Path | None) -> None:
 
 
 def people(root: Path, count: int) -> list[Path]:
-    """One photo of each of the first people kept apart from all training."""
+    """One photo of each of the first people whom no network here was taught with."""
     folders = sorted(path for path in (root / "images").iterdir() if path.is_dir())
-    apart = held_out({folder.name for folder in folders}, HELD_OUT)
-    return [sorted(folder.glob("*.jpg"))[0] for folder in folders if folder.name in apart][:count]
+    return unseen((sorted(folder.glob("*.jpg"))[0] for folder in folders), root.parent)[:count]
 
 
 def print_rows(rows: dict[str, list[list[float]]], columns: tuple[str, ...]) -> None:

@@ -12,6 +12,12 @@ ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples" / "photos"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _state_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What runs that are cut off remember stays among the tests' files."""
+    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+
+
 @pytest.fixture(scope="session")
 def examples() -> Path:
     """The folder of example photos."""

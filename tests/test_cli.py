@@ -1,12 +1,18 @@
 """The command line as a user meets it: real processes, exit codes, JSON, silence in a pipe."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from PIL import Image
+
+from faceveil import cli
+from faceveil.errors import FaceveilError
 
 HEAVY = ("numpy", "cv2", "openvino", "scipy", "sklearn", "PIL", "rich", "torch", "dlib")
 
@@ -163,3 +169,51 @@ def test_a_progress_bar_shows_on_a_terminal_only(examples, tmp_path):
 
 def test_the_examples_are_where_the_readme_says():
     assert Path(__file__).parent.parent.joinpath("examples", "photos", "wall.jpg").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are posix")
+@pytest.mark.parametrize("sent", ["SIGHUP", "SIGTERM"])
+def test_a_signal_ends_the_program_with_a_word(monkeypatch, capsys, sent):
+    """And a second one does not cut off the clearing up."""
+    number, cleared = getattr(signal, sent), []
+
+    def work():
+        try:
+            os.kill(os.getpid(), number)
+            time.sleep(60)
+        finally:
+            os.kill(os.getpid(), signal.SIGTERM)
+            cleared.append(True)
+
+    before = {one: signal.signal(one, signal.SIG_DFL) for one in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        monkeypatch.setattr(cli, "make_app", lambda names: work)
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        assert signal.getsignal(number) == signal.SIG_DFL
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+    assert end.value.code == 128 + number and cleared
+    assert capsys.readouterr().err == f"faceveil: stopped by {sent}.\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are posix")
+def test_a_signal_that_is_ignored_stays_ignored(monkeypatch):
+    """As under nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        monkeypatch.setattr(cli, "make_app", lambda names: lambda: os.kill(os.getpid(), signal.SIGHUP))
+        cli.main()
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_an_error_with_an_odd_name_is_one_line_that_acts_on_no_terminal(monkeypatch, capsys):
+    def work():
+        raise FaceveilError("a\x1b[2J\nb\udcff is wrong.")
+
+    monkeypatch.setattr(cli, "make_app", lambda names: work)
+    with pytest.raises(SystemExit):
+        cli.main()
+    assert capsys.readouterr().err == "faceveil: a\\x1b[2J\\x0ab\\xff is wrong.\n"

@@ -25,6 +25,7 @@ from faceveil.models.eight_bits import FOLDER
 from faceveil.models.runtime import Network, openvino
 from faceveil.models.yunet import GATE, GATE_READS, for_bytes, graph, tensor, yunet
 from faceveil.photos import read_photo
+from training.taught import gate_photos, photos_of
 
 SEED, WIDTH, HEIGHT = 8, 1216, 832
 CELL = 16  # px of the photo between the cells that the gate answers for
@@ -53,13 +54,8 @@ class Example:
 
 
 def heads(data: Path) -> tuple[list[Head], list[np.ndarray]]:
-    """Heads for scenes, and photos whose borders make grounds. The benchmark has every fortieth photo of LFW."""
-    lfw = sorted((data / "lfw" / "images").rglob("*.jpg"))
-    lfw = [path for n, path in enumerate(lfw) if n % 40][::9]
-    others = [
-        *sorted((data / "utkface").glob("*.jpg"))[::25],
-        *sorted((data / "portraits-cc0").glob("*.jpg")),
-    ]
+    """Heads for scenes, and photos whose borders make grounds."""
+    lfw, others = gate_photos(photos_of(data))
     found = []
     for path in [*lfw, *others]:
         pixels = read_photo(path).pixels

@@ -4,7 +4,8 @@
 
 In eight bits an activation has 256 steps between its smallest and its largest value, so these must be known before.
 They are taken over pictures of one megapixel that are covered with photos of UTKFace, each at another size and
-brightness: faces from some 10 to 700 px, hard edges, black and white. Nobody of them is in the detector's benchmark.
+brightness: faces from some 10 to 700 px, hard edges, black and white. None of these photos is in the detector's
+benchmark.
 """
 
 import argparse

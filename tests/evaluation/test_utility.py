@@ -1,5 +1,6 @@
 """Fidelity, utility, clusters and the trained attack against independent code and known answers."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -23,7 +24,8 @@ from faceveil.evaluation.clusters import (
     shared_faces,
 )
 from faceveil.evaluation.fidelity import frechet, ssim
-from faceveil.evaluation.people import Pairs, PhotoPair
+from faceveil.evaluation.people import Pairs, PhotoPair, read_table
+from faceveil.evaluation.protocol import read_pairs
 from faceveil.evaluation.trained import command, learn_map
 from faceveil.evaluation.tuning import Configuration, highest_error, lowest_cost
 from faceveil.models import weights
@@ -200,8 +202,15 @@ def test_a_reviewer_s_own_network_gives_the_same_numbers_with_the_same_weights(t
 
 @pytest.mark.parametrize(
     ("line", "said"),
-    [("threshold = 'x'", "threshold"), ("template = 'oval'", "template"), ("distance = 'far'", "distance")],
-)
+    [
+        ("threshold = 'x'", "threshold"), ("threshold = nan", "threshold"), ("template = 'oval'", "template"),
+        ("distance = 'far'", "distance"), ("size = 0", "size"), ("size = 10000000", "size"), ("id = ''", "id"),
+        ('id = "a\\u001b"', "id"), ("id = 'dlib-resnet.v1'", "id"),
+        ("mean = [1, 2]", "mean"), ("mean = 'x'", "mean"), ("deviation = [1, 1, 0]", "deviation"),
+        ("layout = 'CHWN'", "layout"), ("channels = ['RGB']", "channels"), ("lay_out = 'NCHW'", "no field"),
+        ("id = 'm\udce9'", "not in UTF-8"),
+    ],
+)  # fmt: skip
 def test_a_wrong_card_is_refused_by_the_field(tmp_path, line, said):
     (tmp_path / "mine.onnx").write_bytes(b"x")
     fields = {
@@ -212,12 +221,51 @@ def test_a_wrong_card_is_refused_by_the_field(tmp_path, line, said):
         "threshold": "0.7",
     }
     name, value = line.split(" = ")
-    (tmp_path / "mine.toml").write_text("".join(f"{k} = {v}\n" for k, v in (fields | {name: value}).items()))
+    text = "".join(f"{k} = {v}\n" for k, v in (fields | {name: value}).items())
+    (tmp_path / "mine.toml").write_bytes(os.fsencode(text))
     with pytest.raises(UsageError, match=said):
         attackers(["mobilenet.facelib"], [tmp_path / "mine.onnx"])
     (tmp_path / "mine.toml").unlink()
     with pytest.raises(UsageError, match="needs a card"):
         attackers(["mobilenet.facelib"], [tmp_path / "mine.onnx"])
+
+
+def test_a_network_that_does_not_fit_its_card_is_refused_before_the_evaluation(tmp_path):
+    (tmp_path / "mine.tflite").write_bytes(weights("mobilenet.facelib").read_bytes())
+    card = 'id = "mine"\nsize = 96\ntemplate = "arcface-112"\ndistance = "cosine"\nthreshold = 0.7\n'
+    (tmp_path / "mine.toml").write_text(card)
+    with pytest.raises(UsageError, match="cannot be run as its card says"):
+        attackers(["mobilenet.facelib"], [tmp_path / "mine.tflite"])
+
+
+def test_a_face_is_cut_out_as_large_as_the_own_network_wants_it(portrait, tmp_path, monkeypatch):
+    from faceveil.evaluation.acquire import cut
+    from faceveil.evaluation.own_network import OwnNetwork
+    from faceveil.faces import find_faces
+
+    monkeypatch.setattr(OwnNetwork, "_try", lambda self: None)
+    (tmp_path / "mine.onnx").write_bytes(b"x")
+    card = 'id = "mine"\nsize = 224\ntemplate = "arcface-112"\ndistance = "cosine"\nthreshold = 0.7\n'
+    (tmp_path / "mine.toml").write_text(card)
+    inside, own = attackers(["mobilenet.facelib"], [tmp_path / "mine.onnx"])
+    (face,) = find_faces(portrait)
+    small, large = (cut(portrait, face, one).astype(float) for one in (inside, own))
+    assert np.abs(cv2.resize(large, (112, 112), interpolation=cv2.INTER_AREA) - small).mean() < 6
+
+
+def test_tables_and_commands_that_make_no_sense_are_refused_with_the_reason(tmp_path):
+    table = tmp_path / "table.csv"
+    table.write_bytes("photo,person\na.png,Zo\xeb\n".encode("latin-1"))
+    with pytest.raises(UsageError, match="UTF-8"):
+        read_table(table, ("photo", "person"))
+    table.write_text("photo,person\na.png\n")
+    with pytest.raises(UsageError, match="row without all"):
+        read_table(table, ("photo", "person"))
+    table.write_text("10\t300\nAnn\tone\ttwo\n")
+    with pytest.raises(UsageError, match="numbers"):
+        read_pairs(table)
+    with pytest.raises(UsageError, match="split into words"):
+        command("blur '{input} {output}")
 
 
 def test_the_evaluation_knows_neither_methods_nor_pipeline():

@@ -160,7 +160,7 @@ def test_what_is_no_rgb_picture_is_refused(bad):
 
 
 def test_an_unknown_detector_is_refused_with_the_known_ones(portrait):
-    with pytest.raises(UsageError, match="yunet, blazeface, haar"):
+    with pytest.raises(UsageError, match="yunet, blazeface, centerface, haar"):
         find_faces(portrait, "magic")
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from faceveil.errors import GroupingError, UsageError
 from faceveil.grouping import group
-from faceveil.grouping.dendrogram import dendrogram, good_k
+from faceveil.grouping.dendrogram import dendrogram
 from faceveil.grouping.incremental import add, remove
 from faceveil.grouping.page import page
 from faceveil.grouping.summary import summarize
@@ -122,12 +122,6 @@ def test_large_data_shows_the_tree_of_its_groups(rng):
     X = rng.normal(size=(900, 3))
     partition = group(X, 10, "mdav")
     assert f"{len(partition)} group means" in dendrogram(X, partition)
-
-
-def test_good_k_is_bounded_by_the_size_of_natural_clusters(rng):
-    X = np.repeat(rng.normal(size=(12, 5)) * 50, 4, axis=0) + rng.normal(size=(48, 5)) * 0.01
-    cuts = good_k(X)
-    assert 2 <= cuts.k_min <= cuts.k_max <= 4
 
 
 class Seen(HTMLParser):

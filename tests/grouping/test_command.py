@@ -2,6 +2,9 @@
 
 import csv
 import json
+import os
+import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,6 +25,25 @@ def here(tmp_path, rng):
         "t4,1220,31,MALE,COLD\nt5,1221,39,MALE,FLU\n"
     )
     return tmp_path
+
+
+def make_odd_files():
+    """Files that no command should wait for, die of, or fill the memory with."""
+    header = {"descr": "<f8", "fortran_order": False, "shape": (10**9, 960)}  # 7 TiB
+    with Path("giant.npy").open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, header)
+    with zipfile.ZipFile("giant.npz", "w") as archive:
+        archive.write("giant.npy", "vectors.npy")
+    Path("damaged.npz").write_bytes(Path("giant.npz").read_bytes()[:-20])
+    Path("latin.csv").write_bytes("größe\n1\n".encode("latin-1"))
+    Path("wide.csv").write_text("a\n" + "1" * 200_000)
+    if hasattr(os, "mkfifo"):
+        os.mkfifo("pipe.csv")
+    else:
+        Path("pipe.csv").mkdir()
+    huge = np.random.default_rng(0).normal(size=(20, 4))
+    huge[3, 1] = 1e155
+    np.save("huge.npy", huge)
 
 
 def run(*words):
@@ -90,9 +112,27 @@ def test_what_a_grouper_takes_can_be_set(here):
         (["missing.npy", "-k", 2], "cannot be read"),
         (["people.txt", "-k", 2], "npy, .npz or .csv"),
         (["vectors.npy", "-k", 2, "-o", "nowhere/groups.csv"], "cannot be written"),
+        (["vectors.npy", "-k", 2, "-o", "people.csv"], "exists"),
+        (["vectors.npy", "-k", 2, "-o", "vectors.npy", "--overwrite"], "is read itself"),
+        (["vectors.npy", "-k", 2, "-o", "new.csv", "--report", "./new.csv"], "another output"),
+        (["giant.npy", "-k", 2], "giant.npy cannot be read"),
+        (["giant.npz", "-k", 2], "more than fits in memory|cannot be read"),
+        (["damaged.npz", "-k", 2], "damaged.npz cannot be read"),
+        (["latin.csv", "-k", 2], "not in UTF-8"),
+        (["wide.csv", "-k", 2], "cannot be read as a CSV"),
+        (["pipe.csv", "-k", 2], "pipe or device"),
+        (["vectors.npy", "-k", 2, "--subjects", "pipe.csv"], "pipe or device"),
+        (["huge.npy", "-k", 2], "row 3 holds 1e\\+155"),
     ],
 )
 def test_what_is_wrong_is_said(here, monkeypatch, words, message):
     monkeypatch.chdir(here)
+    make_odd_files()
     with pytest.raises(FaceveilError, match=message):
         run(*words)
+
+
+def test_outputs_that_exist_are_replaced_on_request(here):
+    (here / "groups.csv").write_text("mine")
+    run(here / "vectors.npy", "-k", 4, "-o", here / "groups.csv", "--overwrite", "--grouper", "mdav")
+    assert len(read(here / "groups.csv")) == 60

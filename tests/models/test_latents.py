@@ -1,6 +1,7 @@
 """Files of latents, and the commands that write and read them."""
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -54,6 +55,15 @@ def test_the_same_name_twice_is_refused() -> None:
 def test_codes_that_are_not_finite_are_refused() -> None:
     with pytest.raises(UsageError, match="finite"):
         Latents(np.full((1, 23, 512), np.nan, np.float32), ("a",), np.zeros(1, np.float32))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_or_a_damaged_file_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.npz")
+    (tmp_path / "damaged.npz").write_bytes(b"PK\x03\x04 and no more")
+    for name, word in [("pipe.npz", "a folder, pipe or device"), ("damaged.npz", "not a file of latents")]:
+        with pytest.raises(UsageError, match=word):
+            read_latents(tmp_path / name)
 
 
 def test_a_file_that_wants_to_run_code_is_not_run(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def test_a_recogniser_states_what_was_measured(name):
     rates = sorted(judge.operating.at_rate)
     thresholds = [judge.operating.at_rate[rate] for rate in rates]
     assert len(rates) >= 3 and thresholds == sorted(thresholds)
-    assert judge.embed(np.zeros((0, judge.size, judge.size, 3), np.uint8)).shape == (0, 128)
+    assert judge.embed(np.zeros((0, judge.size, judge.size, 3), np.uint8)).shape == (0, judge.dimensions)
 
 
 @pytest.mark.parametrize(

@@ -222,7 +222,7 @@ def dirty_bmp() -> bytes:
 
 
 def bitmap_with_key(**options: object) -> bytes:
-    return encode(colour_image("RGB"), "PNG", transparency=(200, 40, 90), **options)
+    return encode(colour_image("RGB"), "PNG", transparency=tuple(scene()[9, 9].tolist()), **options)
 
 
 # name → (format, how to make the file); every colour mode that the formats know

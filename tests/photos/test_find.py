@@ -1,11 +1,12 @@
 """Finding photos: stable order, names below the argument, nothing left out silently, no endless walks."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from faceveil.errors import UsageError
-from faceveil.photos import find_photos
+from faceveil.photos import find, find_photos
 
 JPEG = b"\xff\xd8\xff\xe0 and more"
 
@@ -80,3 +81,35 @@ def test_the_same_file_twice_is_one_photo(tree):
 def test_a_missing_argument_is_refused(tmp_path):
     with pytest.raises(UsageError, match="does not exist"):
         find_photos([tmp_path / "nothing"])
+
+
+def test_what_cannot_be_opened_is_left_out_by_name_and_marked(tree, monkeypatch):
+    search, look = Path.iterdir, find.open_regular
+
+    def iterdir(path):
+        if path.name == "deep":
+            raise PermissionError(13, "Permission denied")
+        return search(path)
+
+    def open_regular(path):
+        if path.name == "noname":
+            raise PermissionError(13, "Permission denied")
+        return look(path)
+
+    monkeypatch.setattr(Path, "iterdir", iterdir)
+    monkeypatch.setattr(find, "open_regular", open_regular)
+    found = find_photos([tree])
+    unseen = {file.path.name: file.reason for file in found.skipped if file.unseen}
+    assert unseen == {
+        "deep": "the folder cannot be opened (Permission denied)",
+        "noname": "it cannot be opened (Permission denied)",
+    }
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_pipes_and_links_to_nowhere_are_left_out_at_once(tree):
+    os.mkfifo(tree / "pipe")
+    (tree / "nowhere").symlink_to(tree / "gone")
+    skipped = {file.path.name: file for file in find_photos([tree]).skipped}
+    assert "a pipe" in skipped["pipe"].reason and not skipped["pipe"].unseen
+    assert "cannot be opened" in skipped["nowhere"].reason and not skipped["nowhere"].unseen

@@ -31,7 +31,7 @@ EXPECTED = {
             "application",
             "provenance",
         ),
-        *("trailing", "hidden-pixels", "serial-number", "maker-note"),
+        *("trailing", "alpha", "hidden-pixels", "serial-number", "maker-note"),
     },
     "WEBP": {
         *(
@@ -44,6 +44,7 @@ EXPECTED = {
             "xmp",
             "application",
             "trailing",
+            "alpha",
             "hidden-pixels",
         ),
         *("serial-number", "maker-note", "text"),
@@ -60,6 +61,7 @@ EXPECTED = {
             "icc",
             "resolution",
             "trailing",
+            "alpha",
             "hidden-pixels",
         ),
     },
@@ -83,7 +85,7 @@ def test_sizes_and_words_are_filled_in(files, dirty):
 def test_bare_files_are_clean(files, case):
     found = kinds(files.CASES[case][1]())
     # Pillow writes a density into each BMP, and alpha and keys hide colours on purpose.
-    assert found <= {"resolution", "hidden-pixels"}
+    assert found <= {"resolution", "alpha", "hidden-pixels"}
     assert ("resolution" in found) == case.startswith("bmp")
 
 
@@ -136,9 +138,25 @@ def test_further_tiff_pages_and_previews_are_found(files):
 def test_a_constant_colour_under_transparency_hides_nothing(files):
     pixels = np.asarray(files.with_alpha()).copy()
     pixels[pixels[..., 3] == 0, :3] = (9, 9, 9)
-    assert scan_leaks(files.encode(Image.fromarray(pixels), "PNG")) == []
+    assert scan_leaks(files.encode(Image.fromarray(pixels), "PNG"), allow=["alpha"]) == []
     pixels[0, 0, :3] = (9, 9, 10)
-    assert kinds(files.encode(Image.fromarray(pixels), "PNG")) == {"hidden-pixels"}
+    found = scan_leaks(files.encode(Image.fromarray(pixels), "PNG"), allow=["alpha"])
+    assert {leak.kind for leak in found} == {"hidden-pixels"}
+
+
+@pytest.mark.parametrize(
+    "kind", ["png-alpha", "png-grey-alpha", "webp-alpha", "tiff-alpha", "png-colour-key"]
+)
+def test_an_alpha_channel_of_several_values_is_found(files, kind):
+    data = files.CASES[kind][1]()
+    assert "alpha" in kinds(data)
+    assert "alpha" not in {leak.kind for leak in scan_leaks(data, allow=["alpha"])}
+
+
+def test_an_alpha_channel_of_one_value_shows_nothing(files):
+    for value in (255, 77):
+        even = np.dstack([files.scene(), np.full((64, 96), value, np.uint8)])
+        assert scan_leaks(files.encode(even, "PNG")) == []
 
 
 @settings(deadline=None)
@@ -245,6 +263,6 @@ def test_metadata_that_is_allowed_by_name_is_no_leak_and_any_other_is(files, tar
 def test_allowing_every_name_lets_nothing_else_pass(files, dirty):
     data = files.DIRTY[dirty]()
     plain, allowed = scan_leaks(data), scan_leaks(data, allow=KEEPABLE)
-    may_stay = {"gps", "person", "time", "resolution", "text", "exif"}
+    may_stay = {"gps", "person", "time", "resolution", "text", "exif", "alpha"}
     assert {leak.kind for leak in plain} - may_stay <= {leak.kind for leak in allowed}
     assert allowed

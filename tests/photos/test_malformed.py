@@ -254,3 +254,15 @@ def test_altered_files_are_read_or_refused_and_never_crash(files, data):
 def test_noise_behind_a_magic_number_never_crashes(magic, noise):
     with contextlib.suppress(PhotoError):
         decode_photo(magic + noise, max_pixels=1_000_000)
+
+
+@pytest.mark.parametrize("name", ["tiff", "webp", "webp-lossless-alpha", "png", "jpeg", "bmp"])
+def test_only_our_own_limit_counts(files, monkeypatch, name):
+    """Pillow has one of its own, under ours, which some of its decoders ask for."""
+    data = files.CASES[name][1]()
+    before = decode_photo(data).pixels
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1000)
+    assert np.array_equal(decode_photo(data).pixels, before)
+    assert Image.MAX_IMAGE_PIXELS == 1000
+    with pytest.raises(PhotoTooLarge, match="the limit is 3,000"):
+        decode_photo(data, max_pixels=3000)

@@ -8,6 +8,7 @@ from PIL import Image
 
 from faceveil.errors import UnreadablePhoto, UsageError
 from faceveil.photos import Photo, decode_photo, read_photo
+from faceveil.photos.transparency import shown, with_shown
 
 
 def psnr(one: np.ndarray, other: np.ndarray) -> float:
@@ -34,7 +35,7 @@ def test_every_mode_and_format_is_read_as_rgb(files, case, tmp_path):
     format, make = files.CASES[case]
     path = tmp_path / "photo.any"
     path.write_bytes(make())
-    photo = read_photo(path)
+    photo = read_photo(path, keep=("alpha",))
     assert (photo.format, photo.path, photo.size_wh) == (format, path, (96, 64))
     assert photo.pixels.dtype == np.uint8 and photo.pixels.shape == (64, 96, 3)
     expected = files.scene()
@@ -50,13 +51,13 @@ def test_every_mode_and_format_is_read_as_rgb(files, case, tmp_path):
 
 @pytest.mark.parametrize("case_with_alpha", ["png-alpha", "webp-alpha", "webp-lossless-alpha", "tiff-alpha"])
 def test_alpha_is_read_exactly(files, case_with_alpha):
-    photo = decode_photo(files.CASES[case_with_alpha][1]())
+    photo = decode_photo(files.CASES[case_with_alpha][1](), keep=("alpha",))
     assert np.array_equal(photo.alpha, np.asarray(files.with_alpha())[..., 3])
 
 
 def test_a_colour_key_becomes_alpha(files):
-    photo = decode_photo(files.bitmap_with_key())
-    assert np.array_equal(photo.alpha == 0, (files.scene() == (200, 40, 90)).all(axis=-1))
+    photo = decode_photo(files.bitmap_with_key(), keep=("alpha",))
+    assert np.array_equal(photo.alpha == 0, (files.scene() == files.scene()[9, 9]).all(axis=-1))
 
 
 def test_16_bit_grey_is_scaled_and_not_clipped(files):
@@ -120,7 +121,7 @@ def test_orientation_turns_alpha_too(files, orientation):
     exif = Image.Exif()
     exif[0x0112] = orientation
     turned = np.ascontiguousarray(stored(np.asarray(files.with_alpha()), orientation))
-    photo = decode_photo(files.encode(turned, "PNG", exif=exif))
+    photo = decode_photo(files.encode(turned, "PNG", exif=exif), keep=("alpha",))
     assert np.array_equal(np.dstack([photo.pixels, photo.alpha]), np.asarray(files.with_alpha()))
 
 
@@ -160,22 +161,40 @@ def test_what_the_file_is_counts_and_not_its_suffix(files, tmp_path):
 
 
 def test_a_photo_cannot_be_changed_in_place(files):
-    photo = decode_photo(files.encode(files.with_alpha(), "PNG"))
+    photo = decode_photo(files.encode(files.with_alpha(), "PNG"), keep=("alpha",))
     with pytest.raises(ValueError):
         photo.pixels[0, 0] = 0
     with pytest.raises(ValueError):
         photo.alpha[0, 0] = 0
 
 
-def test_with_pixels_makes_alpha_opaque_where_asked(files):
-    photo = decode_photo(files.encode(files.with_alpha(), "PNG"))
-    mask = np.zeros((64, 96), bool)
-    mask[10:20, 0:40] = True
-    changed = photo.with_pixels(255 - photo.pixels, opaque=mask)
-    assert (changed.alpha[mask] == 255).all()
-    assert np.array_equal(changed.alpha[~mask], photo.alpha[~mask])
-    assert np.array_equal(photo.alpha, np.asarray(files.with_alpha())[..., 3])
-    assert changed.encoding is photo.encoding and changed.path == photo.path
+def test_alpha_is_laid_on_white_unless_it_is_asked_for(files, case):
+    data = files.CASES[case][1]()
+    kept, plain = decode_photo(data, keep=("alpha",)), decode_photo(data)
+    assert plain.alpha is None and plain.encoding.grey == kept.encoding.grey
+    if kept.alpha is None:
+        assert np.array_equal(plain.pixels, kept.pixels) and plain.notes == ()
+        return
+    share = kept.alpha[..., None] / 255
+    assert np.abs(plain.pixels - (kept.pixels * share + 255 * (1 - share))).max() < 1
+    assert "laid on white" in plain.notes[0] and kept.notes == ()
+
+
+def test_an_opaque_alpha_channel_is_dropped(files):
+    opaque = np.dstack([files.scene(), np.full((64, 96), 255, np.uint8)])
+    photo = decode_photo(files.encode(opaque, "PNG"), keep=("alpha",))
+    assert photo.alpha is None and photo.notes == () and np.array_equal(photo.pixels, files.scene())
+
+
+def test_what_is_shown_where_a_photo_changed_is_opaque_there_and_all_else_is_as_it_was(files):
+    photo = decode_photo(files.encode(files.with_alpha(), "PNG"), keep=("alpha",))
+    changed, image = np.zeros((64, 96), bool), 255 - shown(photo)
+    changed[10:20, 0:40] = True
+    after = with_shown(photo, image, changed)
+    assert (after.alpha[changed] == 255).all() and np.array_equal(after.pixels[changed], image[changed])
+    assert np.array_equal(after.alpha[~changed], photo.alpha[~changed])
+    assert np.array_equal(after.pixels[~changed], photo.pixels[~changed])
+    assert after.encoding is photo.encoding and after.path == photo.path
 
 
 @pytest.mark.parametrize(

@@ -39,8 +39,8 @@ def test_lossless_formats_give_back_every_pixel(data, format, transparent, compr
     pixels = data.draw(arrays.arrays(np.uint8, (height, width, 3)))
     alpha = data.draw(arrays.arrays(np.uint8, (height, width))) if transparent else None
     photo = Photo(pixels, format=format, alpha=alpha, encoding=Encoding(tiff_compression=compression))
-    again = decode_photo(encode_photo(photo))
-    if alpha is None:
+    again = decode_photo(encode_photo(photo), keep=("alpha",))
+    if alpha is None or (alpha == 255).all():
         assert again.alpha is None and np.array_equal(again.pixels, pixels)
     else:
         assert np.array_equal(again.alpha, alpha)
@@ -138,17 +138,17 @@ def test_the_suffix_decides_the_format(files, tmp_path, suffix):
 
 
 def test_transparency_is_laid_on_white_in_a_jpeg(files):
-    photo = decode_photo(files.encode(files.with_alpha(), "PNG"))
+    photo = decode_photo(files.encode(files.with_alpha(), "PNG"), keep=("alpha",))
     pixels = decode_photo(encode_photo(photo, "JPEG")).pixels
     assert pixels[:, :16].min() > 245
 
 
 def test_hidden_colours_are_not_written(files):
     for format in ("PNG", "WEBP", "TIFF", "BMP"):
-        photo = decode_photo(files.encode(files.with_alpha(), "PNG"))
+        photo = decode_photo(files.encode(files.with_alpha(), "PNG"), keep=("alpha",))
         hidden = photo.alpha == 0
         assert photo.pixels[hidden].any()
-        assert not decode_photo(encode_photo(photo, format)).pixels[hidden].any()
+        assert not decode_photo(encode_photo(photo, format), keep=("alpha",)).pixels[hidden].any()
 
 
 def test_lossy_webp_hides_no_picture(files):
@@ -156,8 +156,8 @@ def test_lossy_webp_hides_no_picture(files):
     alpha = np.zeros(picture.shape[:2], np.uint8)
     alpha[:, 200:] = 255
     leaky = files.encode(Image.fromarray(np.dstack([picture, alpha])), "WEBP", quality=80, exact=True)
-    assert [leak.kind for leak in scan_leaks(leaky)] == ["hidden-pixels"]
-    assert scan_leaks(encode_photo(decode_photo(leaky))) == []
+    assert [leak.kind for leak in scan_leaks(leaky)] == ["alpha", "hidden-pixels"]
+    assert scan_leaks(encode_photo(decode_photo(leaky, keep=("alpha",))), allow=("alpha",)) == []
 
 
 @pytest.mark.parametrize("target", FORMATS)

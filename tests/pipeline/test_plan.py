@@ -1,9 +1,12 @@
 """Plans: what is refused before anything is written."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
+from faceveil import Settings, anonymize, method
+from faceveil.cli.summary import print_summary
 from faceveil.errors import OutputError, UsageError
 from faceveil.pipeline import make_plan
 
@@ -62,3 +65,57 @@ def test_a_folder_without_photos_is_a_usage_error(tmp_path):
 def test_a_missing_input_is_named():
     with pytest.raises(UsageError, match="nowhere"):
         make_plan([Path("nowhere")], Path("out"))
+
+
+def picture(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"\xff\xd8\xff\xe0 and more")
+    return path
+
+
+@pytest.mark.parametrize("name", ["run.json", "RUN.JSON", "run.json/a.jpg"])
+def test_a_photo_that_would_take_the_place_of_the_runs_own_file_is_refused(tmp_path, name):
+    picture(tmp_path / "photos" / name)
+    with pytest.raises(OutputError, match=r"Rename it"):
+        make_plan([tmp_path / "photos"], tmp_path / "out")
+    picture(tmp_path / "photos" / "sub" / "run.json")
+    (tmp_path / "photos" / name).rename(tmp_path / "photos" / "other.jpg")
+    assert len(make_plan([tmp_path / "photos"], tmp_path / "out").jobs) >= 1
+
+
+def test_an_original_is_not_overwritten_by_the_record_of_the_run(tmp_path):
+    picture(tmp_path / "b.run.json")
+    with pytest.raises(OutputError, match="is an original"):
+        make_plan([tmp_path / "b.run.json"], tmp_path / "b.jpg")
+    picture(tmp_path / ".faceveil")
+    with pytest.raises(OutputError, match="Rename it"):
+        make_plan([tmp_path / ".faceveil"], tmp_path / "out")
+
+
+def test_a_folder_that_cannot_be_opened_is_said_where_there_is_no_photo(tmp_path, monkeypatch):
+    locked(tmp_path, monkeypatch, "locked")
+    with pytest.raises(UsageError, match=r"locked: the folder cannot be opened \(Permission denied\)"):
+        make_plan([tmp_path / "photos"], tmp_path / "out")
+
+
+def locked(place: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """A folder of photos with one in it that may not be opened, whoever runs the test."""
+    (place / "photos" / name).mkdir(parents=True)
+    search = Path.iterdir
+
+    def iterdir(path):
+        if path.name == name:
+            raise PermissionError(13, "Permission denied")
+        return search(path)
+
+    monkeypatch.setattr(Path, "iterdir", iterdir)
+
+
+def test_what_could_not_be_opened_is_named_and_the_exit_code_says_so(photos, tmp_path, monkeypatch, capsys):
+    locked(tmp_path, monkeypatch, "locked\x1b[2J")
+    shutil.rmtree(photos / "sub")
+    summary = anonymize(photos, tmp_path / "out", settings=Settings(method=method("blackout")))
+    print_summary(summary, as_json=False)
+    said = capsys.readouterr().err
+    assert summary.exit_code == 3 and summary.quarantined == []
+    assert "not searched" in said and "locked\\x1b[2J" in said and "\x1b" not in said

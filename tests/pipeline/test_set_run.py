@@ -23,6 +23,7 @@ from faceveil.photos import read_photo
 from faceveil.pipeline import set_run, survey
 from faceveil.pipeline.decide import Decision, check_release, withdrawn
 from faceveil.pipeline.engines import engine, serial
+from faceveil.pipeline.journal import GO_ON
 from faceveil.pipeline.plan import STATE
 from faceveil.pipeline.regroup import _without_group, fallen_photos
 from faceveil.privacy.verify import verify
@@ -321,7 +322,7 @@ def test_a_photo_that_fails_does_not_take_its_group_along(crowd, tmp_path, regro
 
 @pytest.mark.parametrize("stage", ["keeping", 2])
 def test_a_run_cut_off_while_people_are_grouped_again_resumes_to_the_same_bytes(
-    crowd, tmp_path, stage, monkeypatch, temporary, regrouped
+    crowd, crowd_made, tmp_path, stage, monkeypatch, temporary, regrouped
 ):
     def die(*_, **__):
         raise Died
@@ -331,7 +332,10 @@ def test_a_run_cut_off_while_people_are_grouped_again_resumes_to_the_same_bytes(
         if stage == "keeping":  # when the old photos are gone and the new decision is not there yet
             patch.setattr(set_run, "keep", die)
         anonymize(crowd, out, settings=K3, engine=meddling(crowd, dying=stage))
-    summary = anonymize(crowd, out, settings=K3, resume=True)
+    with pytest.raises(UsageError, match=r"single-6.jpg was added, removed or changed"):
+        anonymize(crowd, out, settings=K3, resume=True)
+    shutil.copy(crowd_made / "single-6.jpg", crowd / "single-6.jpg")
+    summary = anonymize(crowd, out, settings=K3, resume=True, engine=meddling(crowd))
     assert bytes_of(out) == regrouped and verify(out).holds
     assert [outcome.name for outcome in summary.quarantined] == ["single-6.jpg"]
     assert list(temporary.iterdir()) == [] and not (out / STATE).exists()
@@ -432,9 +436,10 @@ def test_alpha_under_a_replaced_face_becomes_opaque(crowd, tmp_path):
     image = Image.open(crowd / "sub" / "three.png").convert("RGBA")
     image.putalpha(200)
     image.save(crowd / "sub" / "three.png")
-    anonymize(crowd, tmp_path / "out", settings=K3)
-    alpha = read_photo(tmp_path / "out" / "sub" / "three.png").alpha
+    anonymize(crowd, tmp_path / "out", settings=replace(K3, keep=("alpha",)))
+    alpha = read_photo(tmp_path / "out" / "sub" / "three.png", keep=("alpha",)).alpha
     assert alpha[75, 64] == 255 and alpha[2, 2] == 200
+    assert verify(tmp_path / "out").holds
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes are posix")
@@ -498,7 +503,8 @@ def test_wrong_options_of_a_set_are_usage_errors(crowd, tmp_path, arguments, wor
     assert end.value.code == 2 and words in capsys.readouterr().err
 
 
-def test_an_interrupted_command_says_where_the_faces_are(crowd, tmp_path, temporary):
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_command_says_where_the_faces_are(crowd, tmp_path, temporary, sent):
     # A test run in the background ignores the signal, and so would its children.
     listening = f"import signal; signal.signal(signal.SIGINT, signal.default_int_handler); {PROGRAM}"
     command = [sys.executable, "-c", listening, "anonymize", str(crowd), "-o", str(tmp_path / "out")]
@@ -512,7 +518,26 @@ def test_an_interrupted_command_says_where_the_faces_are(crowd, tmp_path, tempor
     deadline = time.monotonic() + 120
     while not list(temporary.rglob("*.npz")) and time.monotonic() < deadline:
         time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(sent)
     said = process.communicate()[1]
     (private,) = temporary.iterdir()
-    assert process.returncode != 0 and str(private) in said and "--resume" in said
+    assert process.returncode == 128 + sent and f"stopped by {sent.name}" in said
+    assert str(private) in said and GO_ON in said and "Traceback" not in said
+
+
+def test_a_full_temporary_folder_is_named_and_the_run_goes_on_with_room(crowd, tmp_path, temporary, whole):
+    """Each photo's own file has room, and that of all faces together has not."""
+    out = tmp_path / "out"
+    limit = (
+        "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000));"
+    )
+    command = ["anonymize", str(crowd), "-o", str(out), "-k", "3", "--seed", "7", "--engine", "serial"]
+    full = subprocess.run(
+        [sys.executable, "-c", limit + PROGRAM, *command], cwd=ROOT, capture_output=True, text=True
+    )
+    (private,) = temporary.iterdir()
+    assert full.returncode == 1 and f"{private / 'crops.npy'} cannot be written" in full.stderr
+    assert "Traceback" not in full.stderr and GO_ON in full.stderr and not list(out.rglob("*.jpg"))
+    assert program(*command[1:-2], "--resume").returncode == 0
+    assert bytes_of(out) == whole and list(temporary.iterdir()) == []

@@ -1,5 +1,9 @@
-"""The verifier believes a genuine release and catches each way to break one."""
+"""The verifier believes a genuine release and catches each way to break one.
 
+Most ways are tried by somebody who knows of the hashes and rewrites those in run.json as well (`rehash`).
+"""
+
+import hashlib
 import json
 import shutil
 import subprocess
@@ -11,16 +15,31 @@ import pytest
 from PIL import Image
 
 from faceveil import Settings, anonymize, method
+from faceveil.cli.verify import _print
 from faceveil.errors import UsageError
 from faceveil.faces import Face
 from faceveil.faces.replace import replace_face
 from faceveil.photos import Photo, read_photo, write_photo
+from faceveil.privacy.examine import TOLERANCE
 from faceveil.privacy.record import ReleaseRecord, name_key
-from faceveil.privacy.verify import TOLERANCE, verify
+from faceveil.privacy.verify import verify
 
 
 def kinds(out: Path) -> set[str]:
+    rehash(out)
     return {finding.kind for finding in verify(out).findings}
+
+
+def rehash(out: Path) -> None:
+    """Make run.json name the files that are there now, as a careful attacker would."""
+    try:
+        content = manifest(out)
+    except ValueError:
+        return
+    files = [path for path in out.rglob("*") if path.is_file() and path.name != "run.json"]
+    digests = {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+    content["files"] |= {name_key(path.relative_to(out).as_posix()): digests[path] for path in files}
+    (out / "run.json").write_text(json.dumps(content))
 
 
 def manifest(out: Path) -> dict:
@@ -66,7 +85,8 @@ def test_a_genuine_release_of_crops_holds(crops_out):
 def test_photos_that_were_compressed_again_still_hold(photos_out, quality):
     for path in photos_out.glob("*.jpg"):
         Image.open(path).save(path, quality=quality)
-    assert verify(photos_out).holds
+    assert {finding.kind for finding in verify(photos_out).findings} == {"changed"}
+    assert kinds(photos_out) == set()
 
 
 def test_an_original_face_put_back_is_caught(photos_out, originals):
@@ -192,7 +212,7 @@ def test_metadata_is_caught_unless_it_was_kept_by_name(photos_out):
     assert kinds(photos_out) == {"metadata"}
     content = manifest(photos_out)
     (photos_out / "run.json").write_text(json.dumps({**content, "kept_metadata": ["DateTime"]}))
-    assert verify(photos_out).holds
+    assert kinds(photos_out) == set()
 
 
 def test_other_files_and_unfinished_runs_are_caught(photos_out):
@@ -216,9 +236,51 @@ def test_a_changed_added_or_removed_crop_is_caught(crops_out):
     assert kinds(crops_out) == {"group-size"}
 
 
-def test_a_release_without_a_k_claim_does_not_pass(originals, tmp_path):
-    anonymize(originals, tmp_path / "out", settings=Settings(method=method("blackout")))
-    assert kinds(tmp_path / "out") == {"claim"}
+def test_a_release_without_a_k_is_compared_with_its_hashes_alone(originals, tmp_path, capsys):
+    out = tmp_path / "out"
+    anonymize(originals, out, settings=Settings(method=method("blackout")))
+    verdict = verify(out)
+    assert verdict.holds and (verdict.k, verdict.kind, verdict.files, verdict.faces) == (None, "files", 5, 0)
+    _print(verdict)
+    said = capsys.readouterr().out
+    assert "5 files have the hashes" in said and "faces were not looked for" in said and "holds" not in said
+    shutil.copy(originals / "0.jpg", out / "0.jpg")
+    assert [(finding.kind, finding.where) for finding in verify(out).findings] == [("changed", "0.jpg")]
+    shutil.copy(originals / "0.jpg", out / "more.jpg")
+    assert {finding.kind for finding in verify(out).findings} == {"changed", "stranger"}
+
+
+@pytest.mark.parametrize("release", ["photos", "crops"])
+def test_run_json_names_the_hash_of_every_file_and_of_nothing_else(released_once, originals, release):
+    out = released_once[release]
+    written = {path for path in out.rglob("*") if path.is_file() and path.name != "run.json"}
+    hashes = {
+        name_key(path.relative_to(out).as_posix()): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in written
+    }
+    assert manifest(out)["files"] == hashes and verify(out).files == len(written)
+    assert list(manifest(out)["files"]) == sorted(hashes)  # the order tells nothing either
+    text = (out / "run.json").read_text()
+    for path in originals.rglob("*"):
+        assert hashlib.sha256(path.read_bytes()).hexdigest() not in text
+
+
+def test_crops_that_are_all_one_original_do_not_match_run_json(crops_out, originals, capsys):
+    """They are the same bytes, which is all that can be seen once run.json is rewritten; and no more is said."""
+    for crop in (crops_out / "group-0001").iterdir():
+        shutil.copy(originals / "two.png", crop)
+    assert {finding.kind for finding in verify(crops_out).findings} == {"changed"}
+    assert kinds(crops_out) == set()
+    _print(verify(crops_out))
+    assert "does not show that it is no original's; faceveil certify" in capsys.readouterr().out
+
+
+def test_a_manifest_without_hashes_is_caught(photos_out):
+    content = manifest(photos_out)
+    del content["files"]
+    (photos_out / "run.json").write_text(json.dumps(content))
+    (finding,) = verify(photos_out).findings
+    assert finding.kind == "record" and "names no files" in finding.reason
 
 
 def test_a_folder_without_a_manifest_is_refused(originals):
@@ -272,3 +334,15 @@ def test_a_table_of_subjects_cannot_stand_for_more_people_than_photos():
 def test_where_the_count_is_the_runs_own_the_verdict_says_so(photos_out):
     verdict = verify(photos_out)
     assert not verdict.recounted and any("run's own count" in note for note in verdict.notes)
+
+
+def test_a_face_in_the_alpha_channel_is_caught(photos_out, originals):
+    """An original below the released faces, white on white; whether or not the run says that it kept transparency."""
+    pixels = read_photo(photos_out / "two.png").pixels
+    white, opaque = np.full_like(pixels, 255), np.full(pixels.shape[:2], 255, np.uint8)
+    grey = np.maximum(np.asarray(Image.open(originals / "two.png").convert("L")), 1)
+    taller = Photo(np.vstack([pixels, white]), alpha=np.vstack([opaque, grey]))
+    write_photo(taller, photos_out / "two.png", overwrite=True)
+    assert kinds(photos_out) == {"metadata", "unexplained-face"}
+    (photos_out / "run.json").write_text(json.dumps(manifest(photos_out) | {"kept_metadata": ["alpha"]}))
+    assert kinds(photos_out) == {"unexplained-face"}

@@ -6,11 +6,13 @@ inside the command. Where a command is asked for, no other is imported: all of t
 
 import gc
 import os
+import signal
 import sys
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from importlib import import_module
-from typing import Annotated, Any
+from types import FrameType
+from typing import Annotated, Any, TextIO
 
 import typer
 
@@ -33,6 +35,16 @@ COMMANDS = {  # where each is, in the order of the help: a function, or `app` wi
 }
 IMPORTING = 50_000  # objects: imports make a great many, and none of them is garbage
 IDLE = "20"  # NumPy's threads wait 2^20 ticks of the processor for work and then sleep; by default 2^26, which costs
+
+SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")  # that end a run: what it leaves is cleared up or named
+
+
+class Stopped(BaseException):
+    """A signal asks for the end."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
 
 
 def __getattr__(name: str) -> Any:
@@ -82,17 +94,49 @@ def main() -> None:
     """Run the program; a FaceveilError becomes one line on stderr and its exit code."""
     from faceveil.errors import FaceveilError
 
+    for stream in (sys.stdout, sys.stderr):
+        _print_any_name(stream)
     gc.set_threshold(IMPORTING)
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", IDLE)  # read when NumPy is imported
     asked = sys.argv[1:2]
     try:
-        make_app(asked if asked and asked[0] in COMMANDS else COMMANDS)()
+        with _signals_end_the_run():
+            make_app(asked if asked and asked[0] in COMMANDS else COMMANDS)()
     except FaceveilError as error:
-        print(f"faceveil: {error}", file=sys.stderr)
+        from faceveil.photos import shown
+
+        print(shown(f"faceveil: {error}"), file=sys.stderr)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        print("faceveil: interrupted.", file=sys.stderr)
-        sys.exit(130)
+    except Stopped as end:
+        print(f"faceveil: stopped by {signal.Signals(end.number).name}.", file=sys.stderr)
+        sys.exit(128 + end.number)
+
+
+def _print_any_name(stream: TextIO) -> None:
+    """Names may hold bytes that are no text: no line of output may fail for that."""
+    if hasattr(stream, "reconfigure"):
+        stream.reconfigure(errors="backslashreplace")
+
+
+@contextmanager
+def _signals_end_the_run() -> Iterator[None]:
+    """Each of SIGNALS raises Stopped, once; one that was ignored from the start (nohup) stays ignored."""
+    numbers = [getattr(signal, name) for name in SIGNALS if hasattr(signal, name)]
+    ours = [one for one in numbers if signal.getsignal(one) in (signal.SIG_DFL, signal.default_int_handler)]
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        for one in ours:  # the next must not cut off the clearing up
+            signal.signal(one, signal.SIG_IGN)
+        raise Stopped(number)
+
+    before = {}
+    with suppress(ValueError):  # not the main thread
+        before = {one: signal.signal(one, stop) for one in ours}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
 
 
 def program() -> None:

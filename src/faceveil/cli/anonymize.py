@@ -75,13 +75,14 @@ def anonymize(
     channels: Annotated[int | None, typer.Option(help="styleid-channels: how many to swap.")] = None,
     region: Annotated[str | None, typer.Option(help="styleid-mask: the region to begin with.")] = None,
     detector: Annotated[
-        str, typer.Option(help="yunet, blazeface or haar; another one checks the result.")
+        str, typer.Option(help="yunet, blazeface, centerface or haar; another one checks the result.")
     ] = "yunet",
     thorough: Annotated[
         bool, typer.Option("--thorough", help="Scan longer, for faces under 24 px in large photos.")
     ] = False,
     keep_metadata: Annotated[
-        list[str] | None, typer.Option(help="Keep this metadata, by name (repeatable); all else is dropped.")
+        list[str] | None,
+        typer.Option(help="Keep this metadata, or 'alpha', by name (repeatable); all else is dropped."),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Make random draws repeatable.")] = None,
     engine: Annotated[
@@ -99,7 +100,7 @@ def anonymize(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a machine-readable summary.")] = False,
 ) -> None:
-    """Replace every face in photos. Exit code 0: all protected; 1: failure; 2: usage; 3: some quarantined."""
+    """Replace every face in photos. Exit code 0: all protected; 1: failure; 2: usage; 3: not all photos."""
     from faceveil.methods import DEFAULT
     from faceveil.methods import method as make_method
 

@@ -35,9 +35,9 @@ def attributes(
     found = find_photos(photos)
     net = AttrNet(attrnet or WEIGHTS)
     records = _read_all(found, net, thorough)
-    unreadable = any("error" in record for record in records)
+    unreadable = any("error" in record for record in records) or any(file.unseen for file in found.skipped)
     faceless = any(record.get("faces") == [] for record in records)
-    skipped = [{"file": _name(file.path), "reason": file.reason} for file in found.skipped]
+    skipped = [{"file": str(file.path), "reason": file.reason} for file in found.skipped]
     if as_json:
         from faceveil.cli.render import print_json
 
@@ -63,10 +63,10 @@ def _read_all(found: "Found", net: "AttrNet", thorough: bool) -> list[dict[str, 
             try:
                 pixels = read_photo(photo.path).pixels
             except PhotoError as error:
-                records.append({"file": _name(photo.path), "error": str(error)})
+                records.append({"file": str(photo.path), "error": str(error)})
                 continue
             faces = [_read(pixels, face, net) for face in find_faces(pixels, thorough=thorough)]
-            records.append({"file": _name(photo.path), "faces": faces})
+            records.append({"file": str(photo.path), "faces": faces})
     return records
 
 
@@ -94,17 +94,13 @@ def _read(pixels: "Image", face: "Face", net: "AttrNet") -> dict[str, Any]:
     }
 
 
-def _name(path: Path) -> str:
-    """A file name may hold bytes that are no text."""
-    return str(path).encode("utf-8", "backslashreplace").decode()
-
-
 def _short(probability: float) -> float:
     return round(float(probability), 4)
 
 
 def _print(records: list[dict[str, Any]], skipped: list[dict[str, str]]) -> None:
     from faceveil.cli.render import print_table
+    from faceveil.photos import shown
 
     head = ("photo", "face", "age", "gender seen", "expression", "yaw", "pitch", "roll", "skin", "shows")
     rows = [
@@ -116,11 +112,11 @@ def _print(records: list[dict[str, Any]], skipped: list[dict[str, str]]) -> None
         print_table(head, rows)
     for record in records:
         if "error" in record:
-            print(f"unreadable: {record['error']}", file=sys.stderr)
+            print(shown(f"unreadable: {record['error']}"), file=sys.stderr)
         elif not record["faces"]:
-            print(f"no face: {record['file']}", file=sys.stderr)
+            print(shown(f"no face: {record['file']}"), file=sys.stderr)
     for file in skipped:
-        print(f"skipped: {file['file']} ({file['reason']})", file=sys.stderr)
+        print(shown(f"skipped: {file['file']} ({file['reason']})"), file=sys.stderr)
 
 
 def _row(file: str, number: int, face: dict[str, Any]) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ def encode(
     refine: Annotated[
         int, typer.Option(min=0, help="Steps of gradient descent after the encoder; 20 come much nearer.")
     ] = 2,
-    detector: Annotated[str, typer.Option(help="yunet, blazeface or haar.")] = "yunet",
+    detector: Annotated[str, typer.Option(help="yunet, blazeface, centerface or haar.")] = "yunet",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")] = False,
 ) -> None:
@@ -53,7 +53,8 @@ def encode(
     write_bytes(encoded.to_bytes(), output, overwrite=overwrite)
     skipped = [{"file": str(file.path), "reason": file.reason} for file in found.skipped]
     _print(encoded, output, skipped, as_json)
-    raise typer.Exit(3 if encoded.without else 0)
+    unseen = any(file.unseen for file in found.skipped)
+    raise typer.Exit(3 if encoded.without or unseen else 0)
 
 
 def _look_at(photo: "FoundPhoto", detector: str, refine: int) -> "Inversion | str":
@@ -128,6 +129,7 @@ def _bar(total: int) -> "Iterator[Callable[[], None]]":
 
 def _print(encoded: _Encoded, output: Path, skipped: list[dict[str, str]], as_json: bool) -> None:
     from faceveil.cli.render import print_json
+    from faceveil.photos import shown
 
     if as_json:
         print_json(
@@ -140,9 +142,9 @@ def _print(encoded: _Encoded, output: Path, skipped: list[dict[str, str]], as_js
         )
         return
     for photo in encoded.without:
-        print(f"{photo['file']}: {photo['reason']}", file=sys.stderr)
+        print(shown(f"{photo['file']}: {photo['reason']}"), file=sys.stderr)
     for file in skipped:
-        print(f"skipped: {file['file']} ({file['reason']})", file=sys.stderr)
+        print(shown(f"skipped: {file['file']} ({file['reason']})"), file=sys.stderr)
     mean = sum(face["lpips"] for face in encoded.faces) / max(1, len(encoded.faces))
     error = f", mean LPIPS {mean:.3f}" if encoded.faces else ""
-    typer.echo(f"{len(encoded.faces)} faces encoded{error}: {output}")
+    typer.echo(f"{len(encoded.faces)} faces encoded{error}: {shown(output)}")

@@ -1,16 +1,28 @@
 """faceveil evaluate: attack a result, whoever made it, and say what was found."""
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from faceveil.cli.judging import Anonymised, Originals, Report, run, with_shared_options, write_page
+from faceveil.cli.judging import (
+    Anonymised,
+    Originals,
+    Overwrite,
+    Report,
+    check_results,
+    run,
+    with_shared_options,
+    write_page,
+)
 
 if TYPE_CHECKING:
     from faceveil.evaluation import Options, Results
     from faceveil.report import Picture
+
+MOST_NAMES = 15
 
 
 @with_shared_options
@@ -31,6 +43,7 @@ def evaluate(
     ] = None,
     max_risk: Annotated[float | None, typer.Option(help="Show on the page whether this limit holds.")] = None,
     with_pictures: Annotated[bool, typer.Option("--with-pictures", help="Show samples on the page.")] = False,
+    overwrite: Overwrite = False,
 ) -> None:
     """Attack released photos with every recogniser at hand; every rate comes with its interval."""
     from dataclasses import replace
@@ -42,18 +55,18 @@ def evaluate(
     options = replace(
         options, groups=groups, pairs=pairs, utility=utility, restoration=restoration, inception=inception
     )
+    check_results(originals, anonymised, options, (report, json_file), overwrite=overwrite)
     results = run(originals, anonymised, options)
     verdict = certify(results, max_risk) if max_risk is not None else None
-    write_page(
-        results, verdict, report, _samples(originals, anonymised) if with_pictures and report else None
-    )
+    samples = _samples(originals, anonymised) if with_pictures and report else None
+    write_page(results, verdict, report, samples, overwrite=overwrite)
     if json_file == Path("-"):
         print(results.to_json(), end="")
         return
     if json_file is not None:
         from faceveil.photos import write_bytes
 
-        write_bytes(results.to_json().encode(), json_file, overwrite=True)
+        write_bytes(results.to_json().encode(), json_file, overwrite=overwrite)
     _print(results)
 
 
@@ -63,6 +76,7 @@ def _samples(originals: Path, anonymised: Path, count: int = 12) -> "list[Pictur
 
     from PIL import Image
 
+    from faceveil.errors import PhotoError
     from faceveil.evaluation.people import pair_photos
     from faceveil.photos import read_photo
     from faceveil.report import Picture
@@ -78,12 +92,16 @@ def _samples(originals: Path, anonymised: Path, count: int = 12) -> "list[Pictur
         for pair in pair_photos(originals, anonymised, "each").pairs
         if pair.anonymised
     ]
-    step = max(1, len(pairs) // count)
-    return [Picture(name, small(before), small(after)) for name, before, after in pairs[::step][:count]]
+    samples, step = [], max(1, len(pairs) // count)
+    for name, before, after in pairs[::step][:count]:
+        with suppress(PhotoError):  # those are named elsewhere
+            samples.append(Picture(name, small(before), small(after)))
+    return samples
 
 
 def _print(results: "Results") -> None:
     from faceveil.cli.render import print_table
+    from faceveil.evaluation.gate import failures_at_any_limit, left_out
 
     rows = [
         [
@@ -100,6 +118,10 @@ def _print(results: "Results") -> None:
     if unchanged:
         named = ", ".join(unchanged[:5]) + (" …" if len(unchanged) > 5 else "")
         print(f"Released faces that are still the original ones: {len(unchanged)}, in {named}")
+    for text in (*failures_at_any_limit(results), *left_out(results)):
+        print(text[:1].upper() + text[1:] + ".")
+    for one in results.shown[:MOST_NAMES]:
+        print(f"  {one.sentence}")
     print(
         f"{results.people} people, {results.faces} faces, {results.released} released photos. "
         f"The worst attack: {results.worst.sentence}."

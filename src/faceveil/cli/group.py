@@ -40,15 +40,20 @@ def group(
         list[str] | None, typer.Option("--set", help="What the grouper takes: effort=4, linkage=average…")
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Write a page about the groups (HTML).")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace output files that exist.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
     """Divide vectors into groups of at least k people, losing as little as possible."""
     import time
 
+    from faceveil.cli.outputs import check_outputs
     from faceveil.errors import UsageError
     from faceveil.grouping import files, tables
     from faceveil.grouping import group as divide
     from faceveil.grouping.summary import summarize
+    from faceveil.photos import write_bytes
+
+    check_outputs([output, unified, report], [vectors, subjects, attributes], overwrite)
 
     if unified and not columns:
         raise UsageError("A unified table needs to know which columns to unify. Name them with --columns.")
@@ -73,13 +78,14 @@ def group(
     verdicts = [str(rule.judge(partition)) for rule in rules]
     summary = summarize(X, partition, grouper, seconds, verdicts)
     if output:
-        files.write_groups(output, partition, who)
+        write_bytes(files.groups_csv(partition, who), output, overwrite=overwrite)
     if unified:
-        files.write_table(unified, tables.unify(table, partition, kinds))
+        table_csv = files.table_csv(tables.unify(table, partition, kinds))
+        write_bytes(table_csv, unified, overwrite=overwrite)
     if report:
         from faceveil.grouping.page import page
 
-        files.write_text(report, page(X, partition, summary))
+        write_bytes(page(X, partition, summary).encode(), report, overwrite=overwrite)
     _print(summary.as_json(), as_json)
 
 

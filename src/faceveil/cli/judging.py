@@ -1,7 +1,7 @@
 """What evaluate and certify share: their options, the run with its bar, the files they write."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 Originals = Annotated[Path, typer.Argument(help="The folder of original photos.")]
 Anonymised = Annotated[Path, typer.Argument(help="The folder of released photos, with the same names.")]
-Report = Annotated[Path | None, typer.Option(help="Write the page here.")]
+Report = Annotated[Path | None, typer.Option(help="Write the page here, outside both folders.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing results.")]
 Subjects = Annotated[
     str,
     typer.Option(help="Who is who: folder, name (Name_0001), each, faces, a CSV (photo, person), or auto."),
@@ -94,12 +95,31 @@ def run(originals: Path, anonymised: Path, options: "Options") -> "Results":
         return evaluate(originals, anonymised, options, step)
 
 
+def check_results(
+    originals: Path, anonymised: Path, options: "Options", places: "Iterable[Path | None]", *, overwrite: bool
+) -> None:
+    """Refuse results over what is read, or in the release: they name originals, and a cache is biometric data."""
+    from faceveil.cli.places import check_places
+
+    tables = [options.groups, options.clusters, options.pairs, options.inception]
+    tables += [Path(options.subjects)] if Path(options.subjects).is_file() else []
+    cards = [model.with_suffix(".toml") for model in options.own_models]
+    inputs = [originals, anonymised, options.attacker_faces, *tables, *options.own_models, *cards]
+    check_places([*places], [*inputs, options.cache], overwrite=overwrite)
+    check_places([options.cache], inputs, overwrite=True)
+
+
 def write_page(
-    results: "Results", verdict: "Verdict | None", place: Path | None, pictures: "list[Picture] | None" = None
+    results: "Results",
+    verdict: "Verdict | None",
+    place: Path | None,
+    pictures: "list[Picture] | None" = None,
+    *,
+    overwrite: bool = False,
 ) -> None:
     """The page, whole or not at all, if one was asked for."""
     from faceveil.photos import write_bytes
     from faceveil.report import page
 
     if place is not None:
-        write_bytes(page(results, verdict, pictures or ()).encode(), place, overwrite=True)
+        write_bytes(page(results, verdict, pictures or ()).encode(), place, overwrite=overwrite)

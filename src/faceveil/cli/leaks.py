@@ -24,6 +24,7 @@ def leaks(
     found = unreadable = False
     for listing in [find_photos([file]) for file in files]:
         skipped += [{"file": str(file.path), "reason": file.reason} for file in listing.skipped]
+        unreadable |= any(file.unseen for file in listing.skipped)
         for photo in listing.photos:
             try:
                 entries = scan_leaks(photo.path)
@@ -47,16 +48,19 @@ def _print_json(report: dict[str, object]) -> None:
 
 
 def _print_text(reports: list[dict[str, object]], skipped: list[dict[str, str]]) -> None:
+    from faceveil.photos import shown
+
     for report in reports:
         if "error" in report:
-            typer.echo(f"unreadable: {report['error']}", err=True)
+            typer.echo(shown(f"unreadable: {report['error']}"), err=True)
             continue
         leaks = report["leaks"]
         assert isinstance(leaks, list)
-        # A file name may hold bytes that are no text.
-        name = str(report["file"]).encode("utf-8", "backslashreplace").decode()
-        typer.echo(f"{name}: {'nothing besides pixels' if not leaks else f'{len(leaks)} found'}")
+        typer.echo(
+            f"{shown(report['file'])}: {'nothing besides pixels' if not leaks else f'{len(leaks)} found'}"
+        )
         for leak in leaks:
-            typer.echo(f"  {leak['kind']:<14} {leak['name']} ({leak['size']:,} bytes): {leak['description']}")
+            line = f"{leak['kind']:<14} {leak['name']} ({leak['size']:,} bytes): {leak['description']}"
+            typer.echo(f"  {shown(line)}")
     for file in skipped:
-        typer.echo(f"skipped: {file['file']} ({file['reason']})", err=True)
+        typer.echo(shown(f"skipped: {file['file']} ({file['reason']})"), err=True)

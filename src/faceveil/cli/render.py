@@ -11,21 +11,27 @@ if TYPE_CHECKING:
 
 
 def print_json(value: object) -> None:
-    print(json.dumps(value, indent=2, ensure_ascii=False, default=str))
+    from faceveil.photos import shown_in_json
+
+    print(shown_in_json(json.dumps(value, indent=2, ensure_ascii=False, default=str)))
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A rich table on a terminal; in a pipe, tab-separated lines that `cut` and `awk` can read."""
+    from faceveil.photos import shown
+
+    rows = [[shown(cell) for cell in row] for row in rows]
     if not sys.stdout.isatty():
         for row in (head, *rows):
             print("\t".join(row))
         return
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(*head)
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(Text, row))  # in which no bracket means a colour
     Console().print(table)
 
 

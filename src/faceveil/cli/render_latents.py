@@ -54,11 +54,14 @@ def write_faces(paths: list[Path], images: Iterator["Images"], overwrite: bool) 
 
 def print_written(paths: Iterator[Path], as_json: bool) -> None:
     from faceveil.cli.render import print_json
+    from faceveil.photos import shown
 
     written = [str(path) for path in paths]
     if as_json:
         print_json({"files": written})
     else:
         typer.echo(
-            f"{len(written)} faces written, the last to {written[-1]}" if written else "no latents, no faces"
+            f"{len(written)} faces written, the last to {shown(written[-1])}"
+            if written
+            else "no latents, no faces"
         )

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 def print_plan(plan: "Plan", settings: "Settings", as_json: bool) -> None:
     """Which file would become which."""
+    from faceveil.photos import shown
+
     crops = settings.release == "crops"
     pairs = [
         {"photo": str(job.source), "output": str(plan.output if crops else job.target)} for job in plan.jobs
@@ -19,14 +21,16 @@ def print_plan(plan: "Plan", settings: "Settings", as_json: bool) -> None:
         print(json.dumps({"would_do": settings.describe(), "photos": pairs, "skipped": skipped}, indent=2))
         return
     for pair in pairs:
-        print(f"{pair['photo']} -> {pair['output']}")
+        print(shown(f"{pair['photo']} -> {pair['output']}"))
     for file in skipped:
-        print(f"{file['file']} skipped: {file['reason']}")
+        print(shown(f"{file['file']} skipped: {file['reason']}"))
     print(f"{len(pairs)} photos would be protected with {settings.method.id}; nothing was written.")
 
 
 def print_summary(summary: "Summary", as_json: bool) -> None:
     """What became of the photos, and what the result may claim."""
+    from faceveil.photos import shown
+
     sources = {job.name: str(job.source) for job in summary.plan.jobs}
     quarantined = [{"file": sources[o.name], "reason": o.reason} for o in summary.quarantined]
     skipped = [{"file": str(file.path), "reason": file.reason} for file in summary.plan.skipped]
@@ -40,23 +44,29 @@ def print_summary(summary: "Summary", as_json: bool) -> None:
         }, indent=2))  # fmt: skip
         return
     for entry in quarantined:
-        print(f"quarantined: {entry['file']}: {entry['reason']}", file=sys.stderr)
+        print(shown(f"quarantined: {entry['file']}: {entry['reason']}"), file=sys.stderr)
     for entry in notes:
-        print(f"note: {entry['file']}: {entry['note']}", file=sys.stderr)
+        print(shown(f"note: {entry['file']}: {entry['note']}"), file=sys.stderr)
+    for unseen in summary.plan.unseen:
+        print(shown(f"not searched: {unseen.path}: {unseen.reason}"), file=sys.stderr)
     _print_counts(summary)
     print(summary.guarantee)
     if summary.result is not None:
         print(f"Not covered: {', '.join(summary.not_covered)}.")
     if summary.result is not None and summary.result.record.k is not None:
-        print(f"Check it with: faceveil verify {summary.plan.output}")
+        limit, usual = summary.settings.max_pixels, summary.settings.__class__.max_pixels
+        more = f" --max-megapixels {limit // 1_000_000}" if limit > usual else ""
+        print(shown(f"Check it with: faceveil verify {summary.plan.output}{more}"))
 
 
 def _print_counts(summary: "Summary") -> None:
+    from faceveil.photos import shown
+
     counts = summary.counts()
     print(
         f"{counts['faces']} faces in {counts['protected']} photos protected with {summary.settings.method.id}, "
         f"{counts['without_a_face']} photos without a face, {counts['quarantined']} quarantined, "
-        f"{counts['skipped_files']} other files skipped: {summary.plan.output}"
+        f"{counts['skipped_files']} other files skipped: {shown(summary.plan.output)}"
     )
     if summary.result is None:
         return
@@ -73,7 +83,7 @@ def _print_counts(summary: "Summary") -> None:
     else:
         print(f"{counts['people']} people, {counts['groups']} groups{between}{withheld}.")
     for note in summary.result.notes:
-        print(f"note: {note}", file=sys.stderr)
+        print(shown(f"note: {note}"), file=sys.stderr)
 
 
 def _of_a_set(summary: "Summary") -> dict[str, object]:

@@ -41,14 +41,14 @@ def tune(
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Try methods at several k on a set and recommend one. Nothing is released; the photos are looked at once."""
-    from faceveil.errors import OutputError
+    from faceveil.cli.places import check_places
     from faceveil.evaluation.choose_k import choose_k
     from faceveil.pipeline import Settings
     from faceveil.pipeline.engines import engine
     from faceveil.pipeline.look import surveyed_set
 
-    if report is not None and report.exists() and not overwrite:
-        raise OutputError(f"{report} exists already. Choose another name, or give --overwrite.")
+    table = [Path(subjects)] if Path(subjects).is_file() else []
+    check_places([report], [*photos, *table], overwrite=overwrite)
     values, names = _numbers(k), [name.strip() for name in methods.split(",") if name.strip()]
     first = _set_method(names[0], values[0], refine)
     for name in names[1:]:
@@ -176,8 +176,10 @@ def _say(
     for one in choices:
         print(f"{one.method}: {f'k = {one.k}' if one.k else 'no k'}: {one.reason}")
     print(bounds)
+    from faceveil.photos import shown
+
     for name, reason in unread.items():
-        print(f"not read: {name}: {reason}")
+        print(shown(f"not read: {name}: {reason}"))
 
 
 def _without_nan(value: Any) -> Any:

@@ -16,9 +16,10 @@ def verify(
     workers: Annotated[
         int | None, typer.Option(min=1, help="Processes; the number of cores by default.")
     ] = None,
+    max_megapixels: Annotated[int, typer.Option(min=1, help="Refuse larger photos.")] = 200,
     as_json: Annotated[bool, typer.Option("--json", help="Print a machine-readable verdict.")] = False,
 ) -> None:
-    """Re-derive the claim of a release from its files alone. Exit code 0: it holds; 3: it does not."""
+    """Compare a release with its run.json, and derive its claim of k again. Exit code 0: all is so; 3: it is not."""
     from dataclasses import asdict
 
     from faceveil.cli.render import print_json
@@ -30,7 +31,8 @@ def verify(
     for card in ("yunet.2023mar", "blazeface.back", "facemesh.468"):
         weights(card)
     workers = workers or usable_cores()
-    verdict = check(released, engine=engine("serial" if workers == 1 else "processes", workers))
+    chosen = engine("serial" if workers == 1 else "processes", workers)
+    verdict = check(released, engine=chosen, max_pixels=max_megapixels * 1_000_000)
     if as_json:
         print_json({"holds": verdict.holds, **asdict(verdict)})
     else:
@@ -45,7 +47,13 @@ def _print(verdict: "Verdict") -> None:
         print(f"note: {note}")
     if not verdict.holds:
         count = len(verdict.findings)
-        print(f"The claim does not hold: {count} {'finding' if count == 1 else 'findings'}.")
+        print(f"The release does not hold: {count} {'finding' if count == 1 else 'findings'}.")
+        return
+    print(
+        f"{verdict.files} files have the hashes that run.json names, and carry no metadata that was not kept."
+    )
+    if verdict.k is None:
+        print("It claims no k, so faces were not looked for.")
         return
     how = (
         "the crops of a group are the same bytes"
@@ -57,4 +65,7 @@ def _print(verdict: "Verdict") -> None:
     print(
         f"The claim holds: k={verdict.k}, {verdict.faces} faces in {verdict.groups} groups of at least "
         f"{verdict.smallest} people, {counted}; {how}{black}."
+    )
+    print(
+        "That a face is shared does not show that it is no original's; faceveil certify compares with the originals."
     )

@@ -29,7 +29,9 @@ from faceveil.faces import Alignment, Face, find_faces
 from faceveil.faces.align import similarity
 from faceveil.models import card
 from faceveil.models.recognizers import TEMPLATES
-from faceveil.photos import decode_photo
+from faceveil.photos import Photo, decode_photo
+from faceveil.photos.names import shown
+from faceveil.photos.read import read_bytes
 
 Image = NDArray[np.uint8]
 Vector = NDArray[np.float32]
@@ -57,12 +59,16 @@ class LazyPhoto:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.data = path.read_bytes()
+        self.data = read_bytes(path)
         self.digest = hashlib.sha256(self.data).digest()
 
     @cached_property
+    def photo(self) -> Photo:
+        return decode_photo(self.data, path=self.path)
+
+    @cached_property
     def pixels(self) -> Image:
-        return decode_photo(self.data, path=self.path).pixels
+        return self.photo.pixels
 
     def faces(self, cache: Cache) -> list[Face]:
         """The faces in it, best first."""
@@ -139,7 +145,7 @@ def look_at_all(
 
     Whom a face beside the main one shows is not known here: each counts as a person of its own.
     """
-    workers = workers or _cores()
+    workers = workers or cores()
 
     def one(pair: PhotoPair) -> list[Look]:
         found = look_at(pair, attackers, cache, restored=restored, measure=measure)
@@ -187,9 +193,9 @@ def look_at(
         before = LazyPhoto(pair.original)
         found = before.faces(cache)
     except (PhotoError, OSError) as error:
-        return [Look(None, None, 0, {}, problem=str(error))]
+        return [Look(None, None, 0, {}, problem=shown(str(error)))]
     looks = [
-        Look(face, None, len(found), _embedded("original", before, face, attackers, cache), number=number)
+        Look(face, None, len(found), embedded("original", before, face, attackers, cache), number=number)
         for number, face in enumerate(main_first(found, before.size_wh) or [None], start=1)
     ]
     if pair.anonymised is None:
@@ -198,7 +204,7 @@ def look_at(
         after = LazyPhoto(pair.anonymised)
         candidates = after.faces(cache)
     except (PhotoError, OSError) as error:
-        return [replace(looks[0], problem=str(error)), *looks[1:]]
+        return [replace(looks[0], problem=shown(str(error))), *looks[1:]]
     return _looked_for(looks, before, after, candidates, attackers, cache, restored, measure)
 
 
@@ -214,7 +220,7 @@ def _looked_for(
     done = []
     for row, (look, other) in enumerate(zip(looks, others, strict=True)):
         vectors, undone, figures = dict(look.vectors), "nothing", {}
-        vectors |= _embedded("anonymised", after, other, attackers, cache)
+        vectors |= embedded("anonymised", after, other, attackers, cache)
         if restored and places and not look.is_small:
             beside = [place for place in places if place is not places[row]]
             undone, found = _restored(before, after, places[row], beside, attackers, cache)
@@ -263,11 +269,14 @@ def _window(
 
 def cut(image: Image, face: Face, attacker: Attacker) -> Image:
     """The face as this recogniser wants it."""
-    template, size = TEMPLATES[attacker.recognizer.template], attacker.recognizer.size
+    name, size = attacker.recognizer.template, attacker.recognizer.size
+    template = TEMPLATES[name] * (
+        size / int(name.rpartition("-")[2])
+    )  # its name says for which size it was made
     return Alignment(similarity(face.points, template), size).crop(image)
 
 
-def _embedded(
+def embedded(
     view: View, photo: LazyPhoto, face: Face | None, attackers: Sequence[Attacker], cache: Cache
 ) -> Vectors:
     """The face's embedding by each recogniser; none where there is no face."""
@@ -283,7 +292,7 @@ def _embedded(
     return vectors
 
 
-def _cores() -> int:
+def cores() -> int:
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on every system

@@ -53,7 +53,7 @@ def _about_photos(looks: Looks, clusters_given: bool) -> Iterator[str]:
     if problems:
         yield f"{len(problems)} photos could not be read, the first: {problems[0]}"
     if looks.pairs.unpaired:
-        yield f"{len(looks.pairs.unpaired)} released photos have no original and were not judged"
+        yield f"{len(looks.pairs.unpaired)} released photos have no original: no rate counts them"
     if sum(look.anonymised is not None for look in looks.looks) > MOST and not clusters_given:
         yield f"over {MOST:,} released faces: shared ones were not looked for; name them with --clusters"
     measured = sum("inception_photo" in look.measures for look in photos)

@@ -13,7 +13,7 @@ import numpy as np
 
 from faceveil import __version__
 from faceveil.errors import UsageError
-from faceveil.evaluation.acquire import Looks, look_at_all
+from faceveil.evaluation.acquire import Looks, cores, look_at_all
 from faceveil.evaluation.attackers import Attacker, attackers
 from faceveil.evaluation.attacks import baseline, run_attack
 from faceveil.evaluation.cache import Cache
@@ -22,11 +22,14 @@ from faceveil.evaluation.clusters import Groups, cluster_level, diversity, expos
 from faceveil.evaluation.groups import group_rates, group_warnings
 from faceveil.evaluation.people import Pairs, pair_photos, read_table
 from faceveil.evaluation.protocol import protocol_results, read_pairs
-from faceveil.evaluation.results import AttackResult, Results, worst_of
+from faceveil.evaluation.results import AttackResult, Results, Shown, worst_of
+from faceveil.evaluation.scan import Release, read_release
+from faceveil.evaluation.shown import shown_originals
 from faceveil.evaluation.trained import Map, Method, learn_maps
 from faceveil.evaluation.utility import Utility, summarise
 from faceveil.evaluation.who import name_faces, rows_of_faces
 from faceveil.models.inception import read_inception
+from faceveil.photos.names import shown as as_text
 
 Progress = Callable[[str, int, int], None]
 
@@ -74,7 +77,7 @@ def evaluate(
     judges = attackers(options.recognizers, options.own_models, options.used_by_method)
     with clock.stage("pair"):
         pairs = pair_photos(originals, anonymised, options.subjects)
-    looks, told, maps = _see(pairs, judges, options, clock, progress)
+    looks, told, maps, release, shown = _see(pairs, judges, options, clock, progress)
     with clock.stage("match"):
         attacks, impossible = _attack(looks, judges, maps, options)
         plain = [found for one in judges if (found := baseline(looks, one)) is not None]
@@ -89,10 +92,10 @@ def evaluate(
     rates = group_rates(looks, worst_of(attacks), judges, options.groups)
     said = caveats(looks, judges, plain, options.clusters is not None, told)
     return Results(
-        originals=str(originals), anonymised=str(anonymised), version=__version__,
-        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"), **_counts(pairs, looks),
+        originals=as_text(originals), anonymised=as_text(anonymised), version=__version__,
+        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"), **_counts(pairs, looks, release),
         recognizers=[_describe(one) for one in judges], attacks=attacks, baseline=plain,
-        exposed=exposed(looks, judges), clusters=levels, protocol=protocol, diversity=variety,
+        exposed=exposed(looks, judges), shown=shown, clusters=levels, protocol=protocol, diversity=variety,
         utility=utility, groups=rates, warnings=[*impossible, *said, *group_warnings(rates)],
         parameters=_parameters(looks, options, trained=bool(maps)), seconds=clock.seconds,
     )  # fmt: skip
@@ -113,20 +116,25 @@ def _check(options: Options) -> None:
 
 def _see(
     pairs: Pairs, judges: Sequence[Attacker], options: Options, clock: _Clock, progress: Progress | None
-) -> tuple[Looks, int, dict[str, Map]]:
-    """All faces with their people, of how many the recognisers told them, and the trained attacker's maps."""
+) -> tuple[Looks, int, dict[str, Map], Release, list[Shown]]:
+    """All faces with their people, of how many the recognisers told them, the trained attacker's maps, and whatever
+    the release holds, with the original faces it shows."""
     cache, maps = Cache(options.cache), {}
     try:
         with clock.stage("find and embed"):
             looks = _look(pairs, judges, cache, options, progress)
         with clock.stage("tell people apart"):
             named = name_faces(looks, judges)
+        with clock.stage("look for originals"):
+            release = read_release(pairs, judges, cache, options.workers or cores())
+            bare = exposed(named.looks, judges)
+            shown = shown_originals(release, named.looks, judges, cache, bare)
         if options.method is not None and options.attacker_faces is not None:
             with clock.stage("train the attacker"):
                 maps = learn_maps(options.method, options.attacker_faces, judges, cache)
     finally:
         cache.close()
-    return named.looks, named.told_by_recognizers, maps
+    return named.looks, named.told_by_recognizers, maps, release, shown
 
 
 def _look(
@@ -182,13 +190,19 @@ def _describe(attacker: Attacker) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _counts(pairs: Pairs, looks: Looks) -> dict[str, Any]:
-    """What was there."""
+def _counts(pairs: Pairs, looks: Looks, release: Release) -> dict[str, Any]:
+    """What was there, and what of it could not be looked at."""
     photos = looks.main.looks
     released = sum(pair.anonymised is not None for pair in pairs.pairs)
     return {
         "photos": len(pairs.pairs), "people": len(looks.pairs.people),
         "released": released, "withheld": len(pairs.pairs) - released, "unpaired": pairs.unpaired,
+        "unreadable": [*release.unreadable, *(f"{name} cannot be opened" for name in pairs.closed)],
+        "unreadable_originals": release.unreadable_originals,
+        "uncompared": [
+            pair.name for pair in pairs.pairs if pair.anonymised and release.originals[pair.original].problem
+        ],
+         "other_files": pairs.other_files,
         "faces": sum(look.original is not None for look in looks.looks),
         "small_faces": len(looks.small.looks) if looks.small else 0,
         "not_found_in_original": sum(look.original is None for look in photos),

@@ -128,6 +128,11 @@ def match(
     return state.result()
 
 
+def distances(one: Embeddings, other: Embeddings, *, euclidean: bool) -> NDArray[np.float32]:
+    """The distance of each row of the one to each of the other; without Euclid 1 - cosine of unit vectors."""
+    return _euclidean(one, other) if euclidean else _cosine(one, other)
+
+
 def _measure(
     measure: Measure | None, euclidean: bool
 ) -> Callable[[Embeddings, Embeddings], NDArray[np.float32]]:

@@ -6,15 +6,20 @@ are whom the main face of a photo shows; `who.py` tells whom the others show.
 """
 
 import csv
+import io
+import os
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 import numpy as np
 from numpy.typing import NDArray
 
 from faceveil.errors import UsageError
-from faceveil.photos import find_photos
+from faceveil.photos import find_photos, open_regular
+from faceveil.photos.formats import names_a_picture, sniff
+from faceveil.photos.names import shown
 
 NUMBERED = re.compile(r"(.+)_\d+$")  # Name_0001
 
@@ -23,7 +28,7 @@ NUMBERED = re.compile(r"(.+)_\d+$")  # Name_0001
 class PhotoPair:
     """An original and what was made of it; `anonymised` is None where nothing was released."""
 
-    name: str  # the original's path below its folder
+    name: str  # the original's path below its folder, as it can be printed
     original: Path
     anonymised: Path | None
     person: str
@@ -36,6 +41,11 @@ class Pairs:
     pairs: list[PhotoPair]
     unpaired: list[str]  # released photos without an original, by name
     subjects: str = "each"  # how people were told: folder, name, each, faces, auto, or the path of a CSV file
+    released: dict[Path, str] = field(
+        default_factory=dict
+    )  # every released picture with its name, hidden ones too
+    other_files: list[str] = field(default_factory=list)  # in the release, that are no pictures
+    closed: list[str] = field(default_factory=list)  # files and folders of the release that cannot be opened
 
     @property
     def people(self) -> list[str]:
@@ -53,33 +63,61 @@ def pair_photos(originals: Path, anonymised: Path, subjects: str = "auto") -> Pa
     for folder in (originals, anonymised):
         if not folder.is_dir():
             raise UsageError(f"{folder} is not a folder; give a folder of photos.")
-    released = _by_stem(anonymised)
+    found, closed, others = _release(anonymised)
+    released = _by_stem(found)
     sources = find_photos([originals]).photos
     if not sources:
         raise UsageError(f"{originals} holds no photos.")
-    names = [photo.relative.as_posix() for photo in sources]
+    names = [shown(photo.relative.as_posix()) for photo in sources]
     subjects = _way(names) if subjects == "auto" else subjects
     person_of = _people(names, subjects)
     pairs = []
     for name, photo in zip(names, sources, strict=True):
-        partner = released.pop(_stem(name), None)
+        partner = released.pop(_stem(photo.relative.as_posix()), None)
         pairs.append(PhotoPair(name, photo.path, partner, person_of[name]))
     if not any(pair.anonymised for pair in pairs):
         raise UsageError(
             f"no photo of {anonymised} has the name of a photo of {originals}. "
             "Pairs are made by the path below the two folders; only the suffix may differ."
         )
-    strangers = sorted(path.relative_to(anonymised).as_posix() for path in released.values())
-    return Pairs(pairs, strangers, subjects)
+    paired = {pair.anonymised for pair in pairs}
+    strangers = sorted(shown(name) for path, name in found.items() if path not in paired)
+    return Pairs(pairs, strangers, subjects, found, others, closed)
 
 
-def _by_stem(folder: Path) -> dict[str, Path]:
+def _release(folder: Path) -> tuple[dict[Path, str], list[str], list[str]]:
+    """Every picture below a folder with its name, also hidden ones; what cannot be opened; other files."""
+    pictures: dict[Path, str] = {}
+    closed, others, left = [], [], [folder]
+    while left:
+        found = find_photos([left.pop()])
+        pictures |= {photo.path: photo.path.relative_to(folder).as_posix() for photo in found.photos}
+        for path in (one.path for one in found.skipped):
+            name = shown(path.relative_to(folder).as_posix())
+            if not os.access(path, os.R_OK | os.X_OK if path.is_dir() else os.R_OK):
+                closed.append(name)
+            elif path.name.startswith(".") and (path.is_dir() or _is_picture(path)):
+                left.append(path)
+            elif not path.is_dir():
+                others.append(name)
+    return pictures, sorted(closed), sorted(others)
+
+
+def _is_picture(path: Path) -> bool:
+    try:
+        with open_regular(path) as file:
+            return names_a_picture(path) or sniff(file.read(64)) is not None
+    except OSError:
+        return False
+
+
+def _by_stem(pictures: Mapping[Path, str]) -> dict[str, Path]:
     found: dict[str, Path] = {}
-    for photo in find_photos([folder]).photos:
-        stem = _stem(photo.relative.as_posix())
+    for path, name in pictures.items():
+        stem = _stem(name)
         if stem in found:
-            raise UsageError(f"{found[stem]} and {photo.path} differ only in their suffix; keep one of them.")
-        found[stem] = photo.path
+            raise UsageError(f"{found[stem]} and {path} differ only in their suffix; keep one of them.")
+        found[stem] = path
     return found
 
 
@@ -121,14 +159,32 @@ def _people_of_table(names: list[str], path: Path) -> dict[str, str]:
     return {name: table[name] for name in names}
 
 
+def read_text(path: Path) -> str:
+    """A file of text the user made; without a byte order mark."""
+    try:
+        with open_regular(path) as file:
+            return file.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"{path} is not in UTF-8 (byte {error.start}); save it with this encoding and try again."
+        ) from error
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
 def read_table(path: Path, columns: tuple[str, ...]) -> list[dict[str, str]]:
     """The rows of a CSV file that has at least these columns."""
     if not path.is_file():
         raise UsageError(f"{path} is neither a file nor one of: auto, folder, name, each, faces.")
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.DictReader(file)
+    reader = csv.DictReader(io.StringIO(read_text(path), newline=""))
+    try:
         rows = list(reader)
+    except csv.Error as error:
+        raise UsageError(f"{path} is not a table in CSV: {error}.") from error
     lacking = [column for column in columns if column not in (reader.fieldnames or ())]
     if lacking:
         raise UsageError(f"{path} needs the columns {', '.join(columns)}; {', '.join(lacking)} is missing.")
+    short = [row for row in rows if any(row[column] is None for column in columns)]
+    if short:
+        raise UsageError(f"{path} has a row without all of {', '.join(columns)}: {list(short[0].values())}.")
     return rows

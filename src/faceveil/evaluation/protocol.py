@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from faceveil.errors import UsageError
 from faceveil.evaluation.acquire import Looks, View
 from faceveil.evaluation.attackers import Attacker
+from faceveil.evaluation.people import read_text
 from faceveil.evaluation.results import ProtocolResult
 
 Floats = NDArray[np.float64]
@@ -47,16 +48,20 @@ class Accuracy:
 def read_pairs(path: Path | str) -> list[Pair]:
     """LFW's pairs.txt: a head line, then per fold as many lines of one person as of two."""
     path = Path(path)
-    rows = [line.split("\t") for line in path.read_text("utf-8").splitlines() if line.strip()]
+    rows = [line.split("\t") for line in read_text(path).splitlines() if line.strip()]
     if not rows or len(rows[0]) != 2 or any(len(row) not in (3, 4) for row in rows[1:]):
         raise UsageError(f"{path} is not a list of pairs as LFW's pairs.txt is (fields separated by tabs).")
-    per_fold = 2 * int(rows[0][1])
-    pairs = []
-    for number, words in enumerate(rows[1:]):
-        other = words[2] if len(words) == 4 else words[0]
-        first, second = f"{words[0]}_{int(words[1]):04d}", f"{other}_{int(words[-1]):04d}"
-        pairs.append(Pair(first, second, len(words) == 3, number // per_fold))
-    return pairs
+    try:
+        per_fold = 2 * int(rows[0][1])
+        return [_pair(words, number // per_fold) for number, words in enumerate(rows[1:])]
+    except (ValueError, ZeroDivisionError) as error:
+        raise UsageError(f"{path} has something else where LFW's pairs.txt has numbers: {error}.") from error
+
+
+def _pair(words: list[str], fold: int) -> Pair:
+    other = words[2] if len(words) == 4 else words[0]
+    first, second = f"{words[0]}_{int(words[1]):04d}", f"{other}_{int(words[-1]):04d}"
+    return Pair(first, second, len(words) == 3, fold)
 
 
 def pairs_accuracy(

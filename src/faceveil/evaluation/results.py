@@ -77,6 +77,29 @@ class Exposed:
 
 
 @dataclass(frozen=True)
+class Shown:
+    """A released picture that shows an original face, under whatever name."""
+
+    released: str
+    original: str  # the photo
+    person: str
+    face: int  # its number in the original photo; 1 is the main one
+    faces: int  # in the original photo
+    by: str  # pixels: they are those of the original; recognisers: all of them take it for this person
+    turned: (
+        int  # degrees by which the released picture must be turned to the left to stand as the original does
+    )
+    mirrored: bool
+
+    @property
+    def sentence(self) -> str:
+        which = f" (face {self.face} of {self.faces})" if self.faces > 1 else ""
+        how = "the very pixels" if self.by == "pixels" else "as all recognisers see it"
+        turned = f", turned by {self.turned}°" if self.turned else ""
+        return f"{self.released} shows a face of {self.original}{which}: {how}{turned}{', mirrored' * self.mirrored}"
+
+
+@dataclass(frozen=True)
 class ClusterLevel:
     """Re-identification inside groups that share a face, as AnonFACES defines it, with one recogniser."""
 
@@ -146,6 +169,11 @@ class Results:
     warnings: list[str]
     parameters: dict[str, Any]
     seconds: dict[str, float]
+    shown: list[Shown] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)  # released files, each with the reason
+    unreadable_originals: list[str] = field(default_factory=list)
+    uncompared: list[str] = field(default_factory=list)  # released files whose original cannot be read
+    other_files: list[str] = field(default_factory=list)  # in the release, that are no pictures
     not_covered: list[str] = field(default_factory=lambda: list(NOT_COVERED))
     schema: int = SCHEMA
 

@@ -36,8 +36,13 @@ def command(words: str) -> Method:
             f"a method's command names {{input}} and {{output}}, folders to read and write; not: {words}"
         )
 
+    try:
+        parts = shlex.split(words)
+    except ValueError as error:
+        raise UsageError(f"the method's command cannot be split into words ({error}): {words}") from error
+
     def run(source: Path, target: Path) -> None:
-        call = [word.format(input=source, output=target) for word in shlex.split(words)]
+        call = [word.replace("{input}", str(source)).replace("{output}", str(target)) for word in parts]
         try:
             done = subprocess.run(call, capture_output=True, text=True, check=False)
         except OSError as error:

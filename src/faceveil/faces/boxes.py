@@ -6,7 +6,8 @@ import numpy as np
 
 from faceveil.faces.face import Floats
 
-SAME = 0.5  # two boxes show the same face if they share this part of the smaller one
+SAME = 0.5  # two boxes show the same face if they share this part of the smaller one,
+ALIKE = 4.0  # and if neither has more than so many times the other's area: else one lies within the other
 
 
 def areas(boxes: Floats) -> Floats:
@@ -31,8 +32,9 @@ def iou(boxes: Floats, others: Floats) -> Floats:
 def shown_by(box: Floats, others: Sequence[Floats]) -> bool:
     """Whether one of the other boxes shows the same face."""
     boxes = np.array(others).reshape(-1, 4)
-    smaller = np.minimum(areas(box[None]), areas(boxes))
-    return bool((overlaps(box[None], boxes)[0] >= SAME * smaller).any())
+    own, area = areas(box[None]), areas(boxes)
+    smaller, larger = np.minimum(own, area), np.maximum(own, area)
+    return bool(((overlaps(box[None], boxes)[0] >= SAME * smaller) & (larger <= ALIKE * smaller)).any())
 
 
 def best_of_each(boxes: Floats, scores: Floats, limit: float) -> list[int]:

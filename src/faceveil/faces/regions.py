@@ -100,6 +100,8 @@ def whole_face(face: Face, image: Image) -> Region:
 def _ellipse(face: Face) -> Floats:
     width, height = face.size_wh
     turn = np.radians(face.roll)
+    if abs(np.sin(turn)) > abs(np.cos(turn)):  # it lies on its side, and so does its box
+        width, height = height, width
     angle = np.linspace(0, 2 * np.pi, 48, endpoint=False)
     x, y = 0.56 * width * np.cos(angle), 0.58 * height * np.sin(angle)
     rotated = np.stack([x * np.cos(turn) - y * np.sin(turn), x * np.sin(turn) + y * np.cos(turn)], axis=1)

@@ -99,11 +99,19 @@ def _round_up(value: float, grid: int) -> int:
 
 
 def close_up(
-    image: Image, centre: Floats, scale: float, degrees: float, size: int, smooth: float = 0.6
+    image: Image,
+    centre: Floats,
+    scale: float,
+    degrees: float,
+    size: int,
+    *,
+    mirrored: bool = False,
+    smooth: float = 0.6,
 ) -> View:
     """A square look at one place, turned so that what is tilted by `degrees` (clockwise) stands upright.
 
-    At scales under `smooth` the place is made smaller without aliasing before it is turned.
+    Beyond the frame there is black, or the photo mirrored. At scales under `smooth` the place is made smaller without
+    aliasing before it is turned.
     """
     turn = np.array(cv2.getRotationMatrix2D((float(centre[0]), float(centre[1])), degrees, scale), np.float64)
     turn[:, 2] += size / 2 - centre
@@ -115,8 +123,20 @@ def close_up(
     back = np.array(
         [[part.shape[1] / small.shape[1], 0, x0], [0, part.shape[0] / small.shape[0], y0], [0, 0, 1]]
     )
-    pixels = cv2.warpAffine(small, turn @ back, (size, size), flags=cv2.INTER_LINEAR)
+    border = cv2.BORDER_REFLECT if mirrored else cv2.BORDER_CONSTANT
+    pixels = cv2.warpAffine(small, turn @ back, (size, size), flags=cv2.INTER_LINEAR, borderMode=border)
     return View(np.asarray(pixels, np.uint8), turn)
+
+
+def quarter_turned(image: Image, quarters: int) -> View:
+    """The whole photo turned counter-clockwise by 1, 2 or 3 quarters."""
+    height, width = image.shape[:2]
+    matrix = {
+        1: [[0, 1, 0], [-1, 0, width]],
+        2: [[-1, 0, width], [0, -1, height]],
+        3: [[0, -1, height], [1, 0, 0]],
+    }[quarters]
+    return View(np.ascontiguousarray(np.rot90(image, quarters)), np.array(matrix, np.float64))
 
 
 def _within(centre: float, reach: float, length: int) -> tuple[int, int]:
@@ -142,9 +162,12 @@ class Sizes:
             self._halves.append(_half(self._halves[-1]))
         return min(level, len(self._halves) - 1)
 
-    def close_up(self, centre: Floats, scale: float, degrees: float, size: int) -> View:
+    def close_up(
+        self, centre: Floats, scale: float, degrees: float, size: int, *, mirrored: bool = False
+    ) -> View:
         """What `close_up` shows, from the smallest half that has enough pixels."""
         level = self._down_to(max(0, int(np.log2(1 / scale))))
         zoom = 0.5**level
-        near = close_up(self._halves[level], centre * zoom, scale / zoom, degrees, size, smooth=0.5)
+        half, at = self._halves[level], centre * zoom
+        near = close_up(half, at, scale / zoom, degrees, size, mirrored=mirrored, smooth=0.5)
         return View(near.pixels, near.to_view * [zoom, zoom, 1])

@@ -13,15 +13,16 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from faceveil.faces.boxes import best_of_each
+from faceveil.faces.boxes import best_of_each, shown_by
 from faceveil.faces.face import Face, Floats, Image
+from faceveil.faces.mesh import with_mesh
 from faceveil.faces.views import Sizes, View, close_up, tiles
 from faceveil.models.runtime import Network, once
 from faceveil.models.yunet import STRIDES, yunet
 
 Cut = Callable[[Image, float], Iterator[View]]  # a photo at a scale into tiles
 Proposals = tuple[Floats, Floats]  # boxes and scores
-CloseUp = Callable[[Floats, float, float, int], View]  # centre, scale, degrees, size
+CloseUp = Callable[..., View]  # centre, scale, degrees, size; whether mirrored
 ENLARGE = 1.5  # first pass of a thorough scan: brings 12-px faces well into the network's range
 LEVEL = 5  # each further pass is smaller by this factor
 SMALLEST_PASS = 320  # px; a face that fills the frame is then well inside the network's range
@@ -30,6 +31,9 @@ HINT, CONFIRM = 0.06, 0.85
 HINT_OF_BOX = 0.15  # among boxes alone: a quarter fewer turned looks for patterns, and no face fewer
 TINY, CONFIRM_TINY = 18, 0.875  # px; among boxes alone, patterns of this size pass for faces more often
 TURNS = (-30.0, 30.0)  # degrees; upright looks come first, and within ±15 of each the network is at its best
+QUARTERS = (90.0, 180.0, 270.0)  # degrees
+AT_FRAME = 0.1  # of a box's width: what is nearer to the frame may be cut by it
+WEAK, SURE = 0.5, 0.85  # scores of the network and of the mesh network that together make a face
 LOOK, FACE_IN_LOOK = 128, 56  # px: side of a close-up, and how wide the proposed face is in it
 TOGETHER = 4  # close-ups in one call
 GLANCE = 112  # px: a photo's longer side when it is seen whole, with black around that helps at the edges
@@ -61,7 +65,7 @@ def find(image: Image, thorough: bool = False) -> list[Face]:
     scale = ENLARGE if thorough else 1.0
     cut = partial(tiles, longest=TILE, overlap=OVERLAP, grid=GRID)
     found = _proposals(image, _proposer(), scale, PROPOSE[thorough], cut, SMALLEST_PASS)
-    return _confirmed_once(partial(close_up, image), found, HINT)
+    return _confirmed_once(image, partial(close_up, image), found, HINT)
 
 
 def find_boxes(image: Image, thorough: bool = False) -> list[Face]:
@@ -77,7 +81,7 @@ def find_boxes(image: Image, thorough: bool = False) -> list[Face]:
         found.append(_proposed(_glance(sizes, image), _looker(1), threshold))
     else:
         found = _gated_proposals(image, sizes, threshold)
-    faces = _confirmed_once(sizes.close_up, found, HINT_OF_BOX)
+    faces = _confirmed_once(image, sizes.close_up, found, HINT_OF_BOX)
     return [face for face in faces if face.size_wh[0] >= TINY or face.score >= CONFIRM_TINY]
 
 
@@ -90,10 +94,10 @@ def _quick_cut(image: Image, scale: float) -> Iterator[View]:
     return tiles(image, scale, longest=QUICK_TILE, overlap=OVERLAP, grid=QUICK_GRID)
 
 
-def _confirmed_once(close_up: CloseUp, found: Sequence[Proposals], hint: float) -> list[Face]:
+def _confirmed_once(image: Image, close_up: CloseUp, found: Sequence[Proposals], hint: float) -> list[Face]:
     """A close look at what was proposed, at each face once; best first."""
     boxes, scores = (np.concatenate(part) for part in zip(*found, strict=True))
-    faces = _confirmed(close_up, boxes[best_of_each(boxes, scores, 0.4)], hint)
+    faces = _confirmed(image, close_up, boxes[best_of_each(boxes, scores, 0.4)], hint)
     seen = np.array([face.box_xyxy for face in faces]).reshape(-1, 4)
     return [faces[i] for i in best_of_each(seen, np.array([face.score for face in faces]), 0.4)]
 
@@ -197,8 +201,8 @@ def _in_photo(view: View, cells: "Cells", zoom: float = 1) -> Proposals:
     return zoom * view.to_photo(cells.boxes.reshape(-1, 2, 2)).reshape(-1, 4), cells.scores
 
 
-def _confirmed(close_up: CloseUp, boxes: Floats, hint: float) -> list[Face]:
-    """Look closely at each box; turned looks only where the upright one gives a hint but does not settle it."""
+def _confirmed(image: Image, close_up: CloseUp, boxes: Floats, hint: float) -> list[Face]:
+    """Look closely at each box; other looks only where the upright one gives a hint but does not settle it."""
     best = _faces_in_looks([_look(close_up, box, 0.0) for box in boxes], hint)
     open_ = [i for i in sorted(best) if best[i].score < CONFIRM]
     turned = _faces_in_looks([_look(close_up, boxes[i], degrees) for degrees in TURNS for i in open_], hint)
@@ -208,7 +212,44 @@ def _confirmed(close_up: CloseUp, boxes: Floats, hint: float) -> list[Face]:
             CONFIRM, turned[n].score
         ):  # the second turn only where the first settled nothing
             best[i] = turned[n]
-    return [best[i] for i in sorted(best) if best[i].score >= CONFIRM]
+    sure = [face.box_xyxy for face in best.values() if face.score >= CONFIRM]
+    open_ = [
+        i for i in open_ if best[i].score < CONFIRM and not shown_by(boxes[i], sure)
+    ]  # no parts of faces
+    settled = _settled_otherwise(image, close_up, {i: boxes[i] for i in open_}, hint)
+    settled |= _settled_by_mesh(image, {i: best[i] for i in open_ if i not in settled})
+    best |= settled
+    return [best[i] for i in sorted(best) if best[i].score >= CONFIRM or i in settled]
+
+
+def _settled_otherwise(
+    image: Image, close_up: CloseUp, boxes: dict[int, Floats], hint: float
+) -> dict[int, Face]:
+    """Faces on their side or head, in negative, or cut by the frame, where mirroring completes them."""
+    views = [(i, _look(close_up, box, degrees)) for i, box in boxes.items() for degrees in QUARTERS]
+    upright = [(i, _look(close_up, box, 0.0)) for i, box in boxes.items()]
+    views += [(i, View(255 - view.pixels, view.to_view)) for i, view in upright]
+    mirrored = partial(close_up, mirrored=True)
+    views += [
+        (i, _look(mirrored, box, degrees))
+        for i, box in boxes.items()
+        if _at_frame(box, image)
+        for degrees in (0.0, *TURNS)
+    ]
+    seen = _faces_in_looks([view for _, view in views], hint)
+    weakest_first = sorted(seen, key=lambda n: seen[n].score)
+    return {views[n][0]: seen[n] for n in weakest_first if seen[n].score >= CONFIRM}
+
+
+def _at_frame(box: Floats, image: Image) -> bool:
+    near = AT_FRAME * (box[2] - box[0])
+    return bool((box[:2] < near).any() or (box[2:] > np.array(image.shape[1::-1]) - near).any())
+
+
+def _settled_by_mesh(image: Image, faces: dict[int, Face]) -> dict[int, Face]:
+    """Faces that neither network is sure enough of by itself, as bleached ones are."""
+    weak = {i: with_mesh(image, [face])[0] for i, face in faces.items() if face.score >= WEAK}
+    return {i: faces[i] for i, face in weak.items() if (face.presence or 0) >= SURE}
 
 
 def _look(close_up: CloseUp, box: Floats, degrees: float) -> View:
@@ -248,7 +289,8 @@ def _looked_at(pictures: list[Image]) -> list[Floats]:
 
 
 def _face(view: View, centre: Floats, size: Floats, points: Floats, score: float) -> Face:
-    centre, half = view.to_photo(centre), size / 2 / view.zoom
+    across, along = np.abs(view.to_view[0, :2])
+    centre, half = view.to_photo(centre), (size if across > along else size[::-1]) / 2 / view.zoom
     return Face(np.concatenate([centre - half, centre + half]), view.to_photo(points), score, "yunet")
 
 

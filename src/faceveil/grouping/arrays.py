@@ -1,5 +1,6 @@
 """What comes in: vectors and subjects, checked once and never changed."""
 
+import math
 from collections.abc import Hashable, Iterable
 from typing import Any
 
@@ -22,16 +23,30 @@ def as_vectors(X: ArrayLike) -> Floats:
     vectors = raw if raw.ndim == 2 else raw.reshape(len(raw), -1 if raw.size else 0)
     if vectors.dtype not in (np.float32, np.float64):
         vectors = vectors.astype(np.float64)
-    _refuse_non_finite(vectors)
+    _refuse_beyond(_largest_allowed(vectors), vectors)
     return vectors
 
 
-def _refuse_non_finite(vectors: Floats) -> None:
+def _largest_allowed(vectors: Floats) -> float:
+    """Squares of sums over all rows, added up over the columns, must still be numbers: else nothing is nearest."""
+    rows, columns = vectors.shape
+    largest = float(np.finfo(vectors.dtype).max)
+    return float(math.sqrt(largest / max(1, columns)) / (2 * max(1, rows)))
+
+
+def _refuse_beyond(limit: float, vectors: Floats) -> None:
     for start in range(0, len(vectors), 16384):
-        good = np.isfinite(vectors[start : start + 16384]).all(axis=1)
-        if not good.all():
-            row = start + int(np.argmin(good))
+        largest = np.abs(vectors[start : start + 16384]).max(axis=1, initial=0.0)
+        good = largest <= limit  # false of NaN too
+        if good.all():
+            continue
+        row = start + int(np.argmin(good))
+        if not np.isfinite(largest[row - start]):
             raise UsageError(f"Vectors must be finite; row {row} holds NaN or infinity. Remove or repair it.")
+        raise UsageError(
+            f"Vectors must be small enough to square: row {row} holds {largest[row - start]:.3g}, and {limit:.3g} is "
+            f"the most in {vectors.dtype} for so many. Divide all vectors by the same number."
+        )
 
 
 def as_subjects(subjects: Iterable[Hashable] | None, n: int) -> Ints:

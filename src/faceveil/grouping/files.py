@@ -2,14 +2,12 @@
 
 import csv
 import io
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from faceveil.errors import OutputError, UsageError
+from faceveil.errors import UsageError
 from faceveil.grouping.arrays import Floats
 from faceveil.grouping.partition import Partition
 from faceveil.grouping.tables import Kind, kind_of
@@ -17,13 +15,18 @@ from faceveil.grouping.tables import Kind, kind_of
 
 def read_vectors(path: Path) -> Floats:
     """An array from .npy, the one array of numbers in .npz, or the numbers of a .csv."""
-    try:
-        if path.suffix == ".npy":
-            return np.asarray(np.load(path, allow_pickle=False))
-        if path.suffix == ".npz":
-            return _only_numbers(path)
-    except (OSError, ValueError, EOFError) as error:
-        raise UsageError(f"{path} cannot be read as vectors: {error}. Save it with numpy.save.") from error
+    _refuse_no_file(path)
+    if path.suffix in (".npy", ".npz"):
+        try:
+            return _only_numbers(path) if path.suffix == ".npz" else _whole(path)
+        except UsageError:
+            raise
+        except MemoryError as error:
+            raise UsageError(f"{path} says that it holds more than fits in memory ({error}).") from error
+        except Exception as error:  # damaged files raise all kinds of errors
+            raise UsageError(
+                f"{path} cannot be read as vectors: {error}. Save it with numpy.save."
+            ) from error
     if path.suffix != ".csv":
         raise UsageError(f"Vectors come as .npy, .npz or .csv; {path.name} came.")
     table = read_table(path)
@@ -35,8 +38,13 @@ def read_vectors(path: Path) -> Floats:
     return np.array([[float(value) for value in values] for values in table.values()]).T
 
 
+def _whole(path: Path) -> Floats:
+    """All of an .npy; one whose header promises more than the file holds is refused before memory is asked for."""
+    return np.array(np.load(path, mmap_mode="r", allow_pickle=False))
+
+
 def _only_numbers(path: Path) -> Floats:
-    with np.load(path, allow_pickle=False) as arrays:
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
         found = [name for name in arrays.files if arrays[name].dtype.kind in "fiu" and arrays[name].ndim > 1]
         if len(found) != 1:
             raise UsageError(f"{path} should hold one array of vectors; it holds {len(found)}: {found}.")
@@ -45,10 +53,13 @@ def _only_numbers(path: Path) -> Floats:
 
 def read_table(path: Path) -> dict[str, list[str]]:
     """The columns of a CSV file with a header."""
+    _refuse_no_file(path)
     try:
         with path.open(newline="", encoding="utf-8-sig") as lines:
             header, *rows = csv.reader(lines)
-    except (OSError, UnicodeDecodeError, ValueError) as error:
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not in UTF-8 ({error.reason}). Save it as CSV in UTF-8.") from error
+    except (OSError, ValueError, csv.Error) as error:
         raise UsageError(f"{path} cannot be read as a CSV file with a header: {error}.") from error
     uneven = next((i for i, row in enumerate(rows, 2) if len(row) != len(header)), None)
     if uneven is not None:
@@ -56,6 +67,12 @@ def read_table(path: Path) -> dict[str, list[str]]:
             f"{path}, line {uneven}: {len(rows[uneven - 2])} fields where the header has {len(header)}."
         )
     return {name: [row[i] for row in rows] for i, name in enumerate(header)}
+
+
+def _refuse_no_file(path: Path) -> None:
+    """Reading a pipe would wait for its writer, and a device may never end."""
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{path} cannot be read: it is a folder, pipe or device. Give a file.")
 
 
 def read_subjects(path: Path) -> list[str]:
@@ -108,34 +125,22 @@ def typed(values: list[str]) -> list[Any]:
     return list(values)
 
 
-def write_groups(path: Path, partition: Partition, who: list[str] | None) -> None:
+def groups_csv(partition: Partition, who: list[str] | None) -> bytes:
     """row,group (and subject); a suppressed row has no group."""
     head = ["row", "group", *(["subject"] if who else [])]
     rows = [
         [row, label if label >= 0 else "", *([who[row]] if who else [])]
         for row, label in enumerate(partition.labels)
     ]
-    write_text(path, _csv([head, *rows]))
+    return _csv([head, *rows])
 
 
-def write_table(path: Path, table: dict[str, list[str]]) -> None:
+def table_csv(table: dict[str, list[str]]) -> bytes:
     """A table as CSV."""
-    write_text(path, _csv([list(table), *zip(*table.values(), strict=True)]))
+    return _csv([list(table), *zip(*table.values(), strict=True)])
 
 
-def _csv(rows: list[Any]) -> str:
+def _csv(rows: list[Any]) -> bytes:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue()
-
-
-def write_text(path: Path, text: str) -> None:
-    """All of it or nothing."""
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written: {error.strerror}. Choose another place.") from error
+    return text.getvalue().encode()

@@ -3,7 +3,7 @@ at once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,9 @@ from faceveil.faces import Face, FaceSet, Region
 from faceveil.faces.face import Image
 from faceveil.methods.company import Company, Embeddings, Met, Profile
 from faceveil.privacy import Guarantee
+
+if TYPE_CHECKING:
+    from faceveil.privacy.watch import Watch
 
 
 class Described(Protocol):
@@ -108,6 +111,17 @@ class SetMethod(Described, Protocol):
     """Replaces the faces of a whole set."""
 
     def release(self, faces: FaceSet, rng: np.random.Generator) -> Release: ...
+
+
+@runtime_checkable
+class WatchedMethod(SetMethod, Protocol):
+    """Recognisers watch that a new face is taken for no member of its group, alone and in photos."""
+
+    @property
+    def watch(self) -> "Watch": ...
+
+    def for_photos(self) -> SetMethod:
+        """The same method, for faces that are put into photos."""
 
 
 Method = FaceMethod | SetMethod

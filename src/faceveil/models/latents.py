@@ -9,7 +9,6 @@ An .npz of three arrays, with the same order in each:
 It holds no pickles and is read without them.
 """
 
-import zipfile
 from collections import Counter
 from dataclasses import dataclass
 from io import BytesIO
@@ -56,6 +55,8 @@ class Latents:
 
 def read_latents(path: Path) -> Latents:
     """Read such a file; anything else is refused with what is wrong about it."""
+    if path.exists() and not path.is_file():  # reading a pipe would wait for its writer
+        raise UsageError(f"{path} is a folder, pipe or device. Give a file.")
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             latents, names, errors = (stored[key] for key in KEYS)
@@ -63,7 +64,7 @@ def read_latents(path: Path) -> Latents:
         raise UsageError(
             f"{path} does not exist. `faceveil encode PHOTOS -o latents.npz` makes one."
         ) from error
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+    except Exception as error:  # damaged files raise all kinds of errors
         wanted = ", ".join(KEYS)
         raise UsageError(f"{path} is not a file of latents: an .npz of {wanted}, without pickles.") from error
     if latents.dtype.kind != "f" or names.dtype.kind != "U" or errors.dtype.kind != "f":

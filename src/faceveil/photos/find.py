@@ -1,12 +1,16 @@
 """Photos in files and folders, in a stable order, and what was left out and why."""
 
+import errno
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from faceveil.errors import UsageError
+from faceveil.photos.files import open_regular
 from faceveil.photos.formats import names_a_picture, sniff
+
+NO_FILE = (errno.EINVAL, errno.ENOENT, errno.ELOOP, errno.ENXIO)  # a pipe or device, or a link to nowhere
 
 
 @dataclass(frozen=True)
@@ -19,10 +23,11 @@ class FoundPhoto:
 
 @dataclass(frozen=True)
 class SkippedFile:
-    """A file or folder that is no photo, and why it was left out."""
+    """A file or folder that is no photo, and why it was left out; `unseen` where it may be or hold one."""
 
     path: Path
     reason: str
+    unseen: bool = False
 
 
 @dataclass
@@ -41,7 +46,7 @@ def find_photos(paths: Iterable[Path | str]) -> Found:
     """
     found = Found()
     for path in map(Path, paths):
-        if path.is_dir():
+        if os.path.isdir(path):  # noqa: PTH112 (Path.is_dir fails where a folder above may not be searched)
             _search(path, path, found, set())
         elif os.path.lexists(path):
             found.photos.append(FoundPhoto(path, Path(path.name)))
@@ -56,7 +61,7 @@ def _search(root: Path, folder: Path, found: Found, visited: set[tuple[int, int]
         status = folder.stat()
         entries = sorted(folder.iterdir(), key=lambda entry: entry.name)
     except OSError as error:
-        found.skipped.append(SkippedFile(folder, f"the folder cannot be opened ({error.strerror or error})"))
+        found.skipped.append(SkippedFile(folder, _said("the folder cannot be opened", error), unseen=True))
         return
     if (status.st_dev, status.st_ino) in visited:
         found.skipped.append(SkippedFile(folder, "a link to a folder that was searched already"))
@@ -65,22 +70,31 @@ def _search(root: Path, folder: Path, found: Found, visited: set[tuple[int, int]
     for entry in entries:
         if entry.name.startswith("."):
             found.skipped.append(SkippedFile(entry, "hidden"))
-        elif entry.is_dir():
+        elif os.path.isdir(entry):  # noqa: PTH112
             _search(root, entry, found, visited)
-        elif names_a_picture(entry) or _begins_as_picture(entry):
+        elif names_a_picture(entry):
             found.photos.append(FoundPhoto(entry, entry.relative_to(root)))
         else:
-            found.skipped.append(SkippedFile(entry, "not a picture"))
+            _look_inside(root, entry, found)
 
 
-def _begins_as_picture(path: Path) -> bool:
+def _look_inside(root: Path, entry: Path, found: Found) -> None:
+    """Take a file whose first bytes are a picture's, whatever its name says."""
     try:
-        if not path.is_file():  # opening a pipe would wait for its writer
-            return False
-        with path.open("rb") as file:
-            return sniff(file.read(64)) is not None
-    except OSError:
-        return False
+        with open_regular(entry) as file:
+            picture = sniff(file.read(64)) is not None
+    except OSError as error:
+        unseen = error.errno not in NO_FILE
+        found.skipped.append(SkippedFile(entry, _said("it cannot be opened", error), unseen))
+        return
+    if picture:
+        found.photos.append(FoundPhoto(entry, entry.relative_to(root)))
+    else:
+        found.skipped.append(SkippedFile(entry, "not a picture"))
+
+
+def _said(what: str, error: OSError) -> str:
+    return f"{what} ({error.strerror or error})"
 
 
 def _without_collisions(photos: list[FoundPhoto]) -> list[FoundPhoto]:

@@ -8,8 +8,8 @@ class Leak:
     """One thing that a file carries besides its pixels.
 
     Kinds: exif, gps, thumbnail, preview, picture, animation, maker-note, serial-number, person, time, text,
-    xmp, iptc, icc, resolution, provenance, application, trailing, hidden-pixels, and unchecked for what could
-    not be followed, so that a damaged file never counts as clean.
+    xmp, iptc, icc, resolution, provenance, application, trailing, alpha, hidden-pixels, and unchecked for what
+    could not be followed, so that a damaged file never counts as clean.
     """
 
     kind: str

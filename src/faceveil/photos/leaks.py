@@ -1,7 +1,7 @@
 """What a file still carries besides its pixels.
 
 This is the check on the writer, so it follows the file's own structure byte by byte and asks no image library
-what a block means; only colours hidden under full transparency need the pixels decoded.
+what a block means; only transparency needs the pixels decoded.
 """
 
 import struct
@@ -14,6 +14,7 @@ from faceveil.errors import PhotoError, UnreadablePhoto
 from faceveil.photos.exif import exif_leaks, tiff_leaks
 from faceveil.photos.formats import sniff
 from faceveil.photos.leak import Leak
+from faceveil.photos.metadata import ALPHA
 from faceveil.photos.photo import FORMATS
 from faceveil.photos.read import decode_photo, read_bytes
 from faceveil.photos.walk import JUNK, Block, BrokenContainer, jpeg_segments, png_chunks, webp_chunks
@@ -85,7 +86,7 @@ def scan_leaks(source: Path | str | bytes, *, allow: Collection[str] = ()) -> li
         rest = max(len(data) - error.offset, 0)
         found.append(Leak("unchecked", f"{format} file", rest, f"cannot be followed to its end: {error}"))
     if _can_be_transparent(data, format):
-        found.extend(_hidden_pixels(data))
+        found.extend(_transparency(data, allow))
     return found
 
 
@@ -213,15 +214,19 @@ def _can_be_transparent(data: bytes, format: str) -> bool:
     return format != "JPEG" and data[12:16] != b"VP8 "
 
 
-def _hidden_pixels(data: bytes) -> Iterator[Leak]:
-    """Colours under full transparency that are not all the same can show what was there."""
+def _transparency(data: bytes, allow: Collection[str]) -> Iterator[Leak]:
+    """An alpha channel of several values is a picture of its own, and so are the colours under full transparency."""
     try:
-        photo = decode_photo(data)
+        photo = decode_photo(data, keep=(ALPHA,))
     except PhotoError as error:
         yield Leak("unchecked", "pixels", len(data), f"cannot be decoded: {error}")
         return
     if photo.alpha is None:
         return
+    if ALPHA not in allow and (photo.alpha != photo.alpha[0, 0]).any():
+        yield Leak(
+            "alpha", "alpha channel", photo.alpha.size, "transparency; it can show a picture of its own"
+        )
     hidden = photo.alpha == 0
     if photo.format == "WEBP" and not photo.encoding.lossless:
         count = _textured_blocks(photo.pixels, hidden) * 64

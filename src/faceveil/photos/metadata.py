@@ -14,6 +14,7 @@ from faceveil.errors import UsageError
 
 _ROOT, _EXIF, _GPS = 0, 0x8769, 0x8825
 _DPI = "dpi"
+ALPHA = "alpha"  # no metadata, but kept by name like it
 _GPS_INFO = "GPSInfo"
 
 # name → (directory, tag number)
@@ -45,7 +46,7 @@ _TAGS: Mapping[str, tuple[int, int]] = {
 # Latitude, longitude, altitude with their references, time and date; the free-form GPS fields stay out.
 _GPS_TAGS = (1, 2, 3, 4, 5, 6, 7, 29)
 
-KEEPABLE: tuple[str, ...] = (*_TAGS, _DPI, _GPS_INFO)
+KEEPABLE: tuple[str, ...] = (*_TAGS, _DPI, _GPS_INFO, ALPHA)
 
 _NEVER = {
     "orientation": "it is applied to the pixels",
@@ -80,6 +81,8 @@ def collect_kept(image: Image.Image, names: tuple[str, ...]) -> dict[str, Any]:
             # (1, 1) is how the TIFF decoder says that there is none.
             if (dpi := image.info.get("dpi")) is not None and min(dpi) > 1:
                 kept[name] = (float(dpi[0]), float(dpi[1]))
+        elif name == ALPHA:
+            continue  # the reader keeps it beside the pixels
         elif name == _GPS_INFO:
             position = {tag: _plain(value) for tag, value in exif.get_ifd(_GPS).items() if tag in _GPS_TAGS}
             if position := {tag: value for tag, value in position.items() if value is not None}:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from faceveil.errors import UsageError
 
 Pixels = NDArray[np.uint8]
-Mask = NDArray[np.bool_]
 
 FORMATS = ("JPEG", "PNG", "WEBP", "TIFF", "BMP")
 
@@ -68,17 +67,9 @@ class Photo:
         """Width and height."""
         return self.pixels.shape[1], self.pixels.shape[0]
 
-    def with_pixels(
-        self, pixels: Pixels, *, alpha: Pixels | None = None, opaque: Mask | None = None
-    ) -> "Photo":
-        """The same photo with other pixels; where `opaque` is true, alpha cannot show or hide what was there.
-
-        Without `alpha` the photo keeps its own.
-        """
-        new_alpha = self.alpha if alpha is None else alpha
-        if new_alpha is not None and opaque is not None:
-            new_alpha = np.where(opaque, np.uint8(255), new_alpha)
-        return replace(self, pixels=pixels, alpha=new_alpha)
+    def with_pixels(self, pixels: Pixels, *, alpha: Pixels | None = None) -> "Photo":
+        """The same photo with other pixels; without `alpha` it keeps its own."""
+        return replace(self, pixels=pixels, alpha=self.alpha if alpha is None else alpha)
 
 
 def _check(name: str, array: Pixels, dimensions: int) -> None:

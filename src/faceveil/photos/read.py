@@ -2,7 +2,7 @@
 
 import io
 import os
-import stat
+import threading
 import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -20,10 +20,12 @@ from PIL import (
 
 from faceveil.errors import PhotoError, PhotoTooLarge, UnreadablePhoto
 from faceveil.photos.colour import split_alpha, to_srgb
+from faceveil.photos.files import open_regular
 from faceveil.photos.formats import sniff
-from faceveil.photos.metadata import check_keep, collect_kept
+from faceveil.photos.metadata import ALPHA, check_keep, collect_kept
 from faceveil.photos.photo import FORMATS, Encoding, JpegTables, Photo
 from faceveil.photos.tiff import still_page
+from faceveil.photos.transparency import WHITE, laid_on
 from faceveil.photos.walk import BrokenContainer, jpeg_segments, png_chunks, webp_chunks
 
 MAX_PIXELS = 200_000_000  # the largest phone sensors make 200-megapixel photos
@@ -49,6 +51,7 @@ _UPRIGHT = {
 }
 _ORIENTATION = 0x0112
 _SIDEWAYS = 5  # from here on, width and height change places
+_ON_WHITE = f"it is transparent in places and was laid on white; --keep-metadata {ALPHA} keeps transparency"
 _LOSSLESS_TIFF = ("raw", "tiff_lzw", "packbits", "tiff_deflate", "tiff_adobe_deflate")
 
 
@@ -58,7 +61,7 @@ if "PILLOW_BLOCKS_MAX" not in os.environ:
 
 
 def read_photo(path: Path | str, *, max_pixels: int = MAX_PIXELS, keep: Iterable[str] = ()) -> Photo:
-    """Read a still photo; `keep` names metadata that may stay in what is written from it (see KEEPABLE)."""
+    """Read a still photo; `keep` names what may stay in what is written from it (see KEEPABLE)."""
     path = Path(path)
     names = check_keep(keep)
     return decode_photo(read_bytes(path, max_pixels=max_pixels), path=path, max_pixels=max_pixels, keep=names)
@@ -85,16 +88,13 @@ def decode_photo(
 
 def read_bytes(path: Path, *, max_pixels: int = MAX_PIXELS) -> bytes:
     """The bytes of a regular file, if they can be those of a photo under the limit."""
+    limit = max_pixels * _BYTES_PER_PIXEL + _BYTES_BESIDES_PIXELS
     try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            kind = "a folder" if stat.S_ISDIR(status.st_mode) else "a pipe, socket or device"
-            raise UnreadablePhoto(f"{path}: it is {kind}, not a photo file.")
-        if status.st_size > max_pixels * _BYTES_PER_PIXEL + _BYTES_BESIDES_PIXELS:
-            raise PhotoTooLarge(
-                f"{path}: {status.st_size:,} bytes are more than any photo under the limit needs."
-            )
-        return path.read_bytes()
+        with open_regular(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > limit:
+                raise PhotoTooLarge(f"{path}: {size:,} bytes are more than any photo under the limit needs.")
+            return file.read(size)  # and no further, should it grow meanwhile
     except OSError as error:
         raise UnreadablePhoto(f"{path}: it cannot be read ({error.strerror or error}).") from error
 
@@ -102,21 +102,23 @@ def read_bytes(path: Path, *, max_pixels: int = MAX_PIXELS) -> bytes:
 def _decode(data: bytes, path: Path | None, max_pixels: int, keep: tuple[str, ...]) -> Photo:
     format = _readable_format(data)
     page = _check_container(data, format, max_pixels)
-    image = _OPENERS[format](io.BytesIO(data))
+    with _our_limit:
+        image = _OPENERS[format](io.BytesIO(data))
     if page:
         image.seek(page)
     _check_size(image.size, max_pixels)
     if format != "TIFF" and getattr(image, "n_frames", 1) > 1:
         raise _frames(getattr(image, "n_frames", 1), "frames")
     compression = str(image.info.get("compression"))
-    image.load()
+    with _our_limit:
+        image.load()
 
     # After load, because the TIFF decoder has then turned the picture itself and taken the tag away.
     orientation = image.getexif().get(_ORIENTATION, 1)
     kept = collect_kept(image, keep)
     colour, alpha = split_alpha(image)
     grey = colour.mode == "L"
-    colour, note = to_srgb(colour, image.info.get("icc_profile"))
+    colour, odd_profile = to_srgb(colour, image.info.get("icc_profile"))
     if orientation in _UPRIGHT:
         colour = colour.transpose(_UPRIGHT[orientation])
         alpha = alpha and alpha.transpose(_UPRIGHT[orientation])
@@ -127,14 +129,40 @@ def _decode(data: bytes, path: Path | None, max_pixels: int, keep: tuple[str, ..
         tiff_compression=compression if compression in _LOSSLESS_TIFF else "tiff_adobe_deflate",
         kept=kept,
     )
+    pixels = np.asarray(colour if colour.mode == "RGB" else colour.convert("RGB"))
+    see_through = None if alpha is None or alpha.getextrema() == (255, 255) else np.asarray(alpha)
+    flat = see_through is not None and ALPHA not in keep
     return Photo(
-        pixels=np.asarray(colour if colour.mode == "RGB" else colour.convert("RGB")),
+        pixels=laid_on(pixels, see_through, WHITE) if see_through is not None and flat else pixels,
         path=path,
         format=format,
-        alpha=np.asarray(alpha) if alpha else None,
+        alpha=None if flat else see_through,
         encoding=encoding,
-        notes=(note,) if note else (),
+        notes=(*([odd_profile] if odd_profile else []), *([_ON_WHITE] if flat else [])),
     )
+
+
+class _OurLimit:
+    """While it is open Pillow asks for no limit of its own: two of its decoders do, and ours was checked before."""
+
+    def __init__(self) -> None:
+        self._lock, self._open = threading.Lock(), 0
+        self._theirs: int | None = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._open == 0:
+                self._theirs, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None
+            self._open += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._open -= 1
+            if self._open == 0:
+                Image.MAX_IMAGE_PIXELS = self._theirs
+
+
+_our_limit = _OurLimit()
 
 
 def _readable_format(data: bytes) -> str:

@@ -15,6 +15,7 @@ from faceveil.errors import OutputError, PhotoError, UsageError
 from faceveil.photos.formats import format_of_name
 from faceveil.photos.metadata import build_exif, has_subdirectory
 from faceveil.photos.photo import FORMATS, Photo, Pixels
+from faceveil.photos.transparency import WHITE, laid_on, without_hidden
 
 JPEG_QUALITY = 95  # for photos that were no JPEG; with 4:4:4 chroma
 WEBP_QUALITY = 90  # for lossy WebP; the file does not say with which quality it was made
@@ -108,8 +109,13 @@ def write_bytes(data: bytes, path: Path, *, overwrite: bool = False, staging: Pa
             f"{path} exists and is not overwritten. Choose another place, or allow it."
         ) from error
     except OSError as error:
-        reason = _REASONS.get(error.errno or 0, error.strerror or str(error))
-        raise OutputError(f"{path} cannot be written: {reason}.") from error
+        raise cannot_write(path, error) from error
+
+
+def cannot_write(path: Path, error: OSError) -> OutputError:
+    """What the system's refusal means, and what to do."""
+    reason = _REASONS.get(error.errno or 0, error.strerror or str(error))
+    return OutputError(f"{path} cannot be written: {reason}.")
 
 
 def remove_leftovers(folder: Path) -> int:
@@ -163,11 +169,7 @@ def _visible(photo: Photo) -> tuple[Pixels, Pixels | None]:
     pixels = photo.pixels[..., 0] if _is_grey(photo) else photo.pixels
     if photo.alpha is None:
         return pixels, None
-    hidden = photo.alpha == 0
-    if hidden.any():
-        pixels = pixels.copy()
-        pixels[hidden] = 0
-    return pixels, photo.alpha
+    return without_hidden(pixels, photo.alpha), photo.alpha
 
 
 def _with_alpha(photo: Photo) -> Image.Image:
@@ -177,11 +179,7 @@ def _with_alpha(photo: Photo) -> Image.Image:
 
 def _on_white(photo: Photo) -> Image.Image:
     pixels, alpha = _visible(photo)
-    image = Image.fromarray(np.ascontiguousarray(pixels))
-    if alpha is None:
-        return image
-    white = Image.new(image.mode, image.size, 255 if image.mode == "L" else (255, 255, 255))
-    return Image.composite(image, white, Image.fromarray(alpha))
+    return Image.fromarray(np.ascontiguousarray(pixels if alpha is None else laid_on(pixels, alpha, WHITE)))
 
 
 def _jpeg_options(photo: Photo) -> dict[str, Any]:

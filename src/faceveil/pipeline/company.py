@@ -24,6 +24,7 @@ from faceveil.pipeline.engines import Engine
 from faceveil.pipeline.journal import Journal, Outcome
 from faceveil.pipeline.plan import Plan
 from faceveil.pipeline.private import PrivateFolder
+from faceveil.pipeline.rows import write_array
 from faceveil.pipeline.set_run import Progress, survey
 from faceveil.pipeline.settings import Settings, rng_for
 from faceveil.pipeline.subjects import subjects_of
@@ -67,7 +68,7 @@ def in_company(
         if outcome.status == "quarantined":
             outcome = quarantined(plan.jobs[number], outcome.reason)
         else:
-            put(data, plan.jobs[number], plan.state)
+            outcome = replace(outcome, sha256=put(data, plan.jobs[number], plan.state))
         journal.add(outcome)
         outcomes[number] = outcome
     return [outcomes[number] for number in range(len(plan.jobs))], None
@@ -123,7 +124,7 @@ def _joined(surveyed: Surveyed, recognizers: int) -> tuple[NDArray[np.float64], 
                 embeddings.append(found["embeddings"])
                 profiles.append(found["profiles"])
                 suitable += np.split(found["suitable"], np.cumsum(found["lengths"])[:-1])
-    np.save(surveyed.folder / MET, np.concatenate(embeddings))
+    write_array(surveyed.folder / MET, np.concatenate(embeddings))
     return np.concatenate(profiles), suitable
 
 
@@ -204,7 +205,7 @@ def _rounds(
             progress("protecting" if round_ == 0 else "protecting again")
         made |= dict.fromkeys(todo, round_)
         new = _new_faces(surveyed, guests, made)
-        np.save(new_file(guests.folder, round_), new)
+        write_array(new_file(guests.folder, round_), new)
         _reconsider(standings, new, guests, settings, round_)
         before, seats = seats, [_seated(seat, standings[seat.person]) for seat in seats]
         moved = {int(n) for n, a, b in zip(surveyed.photo_of, before, seats, strict=True) if a != b}

@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 from faceveil.errors import GroupingError
 from faceveil.methods import Release, SetMethod
 from faceveil.photos import write_bytes
+from faceveil.pipeline.rows import write_array
 from faceveil.pipeline.settings import Settings, rng_for
 from faceveil.pipeline.subjects import subjects_of
 from faceveil.pipeline.survey import HIDDEN, Surveyed
+from faceveil.pipeline.watched import keep_known
 from faceveil.privacy import Guarantee
 
 Ints = NDArray[np.int64]
@@ -83,6 +85,8 @@ def _grouped(
                 raise
             reasons |= {int(row): str(error) for row in rows}
             release = _nothing(len(rows))
+        if round_ == 0:
+            keep_known(settings, faces, rows, len(photos), surveyed.folder)
         check_release(release, faces.subjects, method.guarantee)
         reasons |= {int(rows[face]): reason for face, reason in release.reasons.items()}
         groups, pictures = _spread(release.groups, rows, photos), _spread(release.pictures, rows, photos)
@@ -173,7 +177,7 @@ def shuffled_numbers(groups: Ints, rng: np.random.Generator) -> Ints:
 
 def keep(decision: Decision, crops: NDArray[np.uint8], folder: Path) -> None:
     """Write the pictures, and then in one step the decision that names them."""
-    np.save(pictures_file(folder, decision.round), crops)
+    write_array(pictures_file(folder, decision.round), crops)
     content = {
         **{name: getattr(decision, name).tolist() for name in ARRAYS},
         **{name: getattr(decision, name) for name in ("reasons", "notes", "round", "refused", "again")},

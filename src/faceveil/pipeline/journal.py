@@ -1,20 +1,29 @@
-"""Journal: which photos of a run are done, so that a run that was cut off can go on."""
+"""Journal: which photos of a run are done, so that a run that was cut off can go on.
 
-import hashlib
+It lies where only this user can write (pipeline/memory.py). A photo counts as done while its own bytes and those that
+were written of it are what they were. The output holds a folder for unfinished files while the run is under way.
+"""
+
 import json
 import shutil
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal, get_args
 
 from faceveil.errors import OutputError, UsageError
 from faceveil.photos import write_bytes
+from faceveil.photos.write import cannot_write
+from faceveil.pipeline.memory import file_digest, memory_of
 from faceveil.pipeline.plan import CROPS, Plan
 from faceveil.pipeline.private import noted_folder
 from faceveil.pipeline.settings import Settings
 
 Status = Literal["protected", "no-face", "quarantined"]
+BEGUN = "begun.json"
+DONE = "done.jsonl"
+GO_ON = "What is done stays done: go on with --resume."
 
 
 @dataclass(frozen=True)
@@ -30,35 +39,61 @@ class Outcome:
     seconds: dict[str, float] = field(default_factory=dict)
     withheld: int = 0  # faces that a release of crops leaves out
     covered: int = 0  # faces that no group took and that are black now
+    sha256: str = ""  # of the file that was written
+    source: str = ""  # the SHA-256 of the photo it was made from; never published
+
+
+EXAMPLE = Outcome("", "no-face")  # of the kind that each value should be
 
 
 class Journal:
-    """Which photos are done, kept in the output folder while the run is under way and removed at its end."""
+    """Which photos are done; `memory` is the folder that remembers it until the run is complete."""
 
-    def __init__(self, plan: Plan, done: dict[str, Outcome]) -> None:
-        self.plan, self.done = plan, done
-        self._file = (plan.state / "done.jsonl").open("a", encoding="utf-8")
+    def __init__(self, plan: Plan, memory: Path, done: dict[str, Outcome]) -> None:
+        self.plan, self.memory, self.done = plan, memory, done
+        try:
+            self._file = (memory / DONE).open("ab")
+        except OSError as error:
+            raise cannot_write(memory / DONE, error) from error
+        if not _locked(self._file):
+            self._file.close()
+            raise OutputError(f"a run into {plan.output} is under way. Wait for its end.")
+        self._append("")  # ends a line that was being written when the run was killed
 
     @classmethod
     def open(cls, plan: Plan, settings: Settings, *, resume: bool, overwrite: bool) -> "Journal":
         """Begin a run, or go on with one that was cut off."""
-        settings_file = plan.state / "settings.json"
-        under_way = settings_file.exists()
-        if resume and not under_way and plan.manifest.exists():
-            raise OutputError(f"{plan.manifest} says that this run is complete; there is nothing to resume.")
-        if under_way and not resume:
+        memory = memory_of(plan.state)
+        known, marked = (memory / BEGUN).exists(), plan.state.is_dir() or plan.state.is_symlink()
+        if marked and (plan.state.is_symlink() or not known):
             raise OutputError(
-                f"a run into {plan.output} was cut off. Go on with --resume, "
-                f"or delete {_traces(plan)} and start anew."
+                f"{plan.state} is of a run that is not known here: another user's or another machine's, or the "
+                "folder was moved. Delete it and start anew with --overwrite."
             )
-        if under_way:
-            _refuse_other_settings(plan, settings_file, settings)
-            return cls(plan, _still_done(plan))
+        if resume and not known and plan.manifest.exists():
+            raise OutputError(f"{plan.manifest} says that this run is complete; there is nothing to resume.")
+        if marked and not resume:
+            raise OutputError(
+                f"a run into {plan.output} was cut off. Go on with --resume, or delete {plan.state} and start anew "
+                f"with --overwrite{_private_faces(memory)}."
+            )
+        photos = _digests(plan) if settings.knows_the_set else {}
+        if known and resume:
+            _refuse_other(plan, memory, settings, photos)
+            make_folder(plan.state)
+            return cls(plan, memory, _still_done(plan, memory, sources_are_known=bool(photos)))
         if not overwrite:
             _refuse_existing(plan, settings)
-        make_folder(plan.state)
-        write_bytes(json.dumps({"fingerprint": _fingerprint(plan, settings)}).encode(), settings_file)
-        return cls(plan, {})
+        _forget(memory)  # its folder in the output is gone: nobody wants to go on
+        make_folder(memory)
+        begun = {"output": str(plan.output), "fingerprint": settings.fingerprint, "photos": photos}
+        write_bytes(json.dumps(begun).encode(), memory / BEGUN)
+        try:
+            make_folder(plan.state)  # last: a folder that nobody remembers is refused
+        except OutputError:
+            _forget(memory)
+            raise
+        return cls(plan, memory, {})
 
     def forget(self) -> None:
         """Nothing counts as done any more: what it was made from is gone."""
@@ -67,62 +102,118 @@ class Journal:
 
     def add(self, outcome: Outcome) -> None:
         """Note a photo as done, after it was written."""
-        self._file.write(json.dumps(asdict(outcome)) + "\n")
-        self._file.flush()
+        self._append(json.dumps(asdict(outcome)))
+
+    def _append(self, line: str) -> None:
+        try:
+            self._file.write(line.encode() + b"\n")
+            self._file.flush()
+        except OSError as error:
+            raise cannot_write(self.memory / DONE, error) from error
 
     def __enter__(self) -> "Journal":
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        with suppress(OSError):  # a full disk was said already
+            self._file.close()
+        if error is not None and self.memory.exists():
+            error.add_note(GO_ON)
 
     def remove(self) -> None:
         """The run is complete: leave no trace of it but the manifest."""
         self._file.close()
-        shutil.rmtree(self.plan.state)
+        shutil.rmtree(self.plan.state, ignore_errors=True)
+        shutil.rmtree(self.memory)
 
 
-def _still_done(plan: Plan) -> dict[str, Outcome]:
-    """Photos that were written and are still there. Quarantined ones are tried again: the reason may be gone."""
-    written = {job.name for job in plan.jobs if job.target.exists()}
-    outcomes = _read_outcomes(plan.state / "done.jsonl")
-    return {o.name: o for o in outcomes if o.name in written and o.status != "quarantined"}
+def _locked(file: BinaryIO) -> bool:
+    """Whether no other run holds it: two runs into one folder would take each other's work for their own."""
+    with suppress(ImportError, OSError):  # a system or a file system without locks
+        import fcntl
+
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True
+
+
+def _forget(memory: Path) -> None:
+    """Delete what an earlier run into the same folder remembered, and the faces it kept."""
+    if private := noted_folder(memory):
+        shutil.rmtree(private)
+    if memory.exists():
+        shutil.rmtree(memory)
+
+
+def _still_done(plan: Plan, memory: Path, *, sources_are_known: bool) -> dict[str, Outcome]:
+    """The photos whose output is there, as it was written, and made from what the photo is now; stale ones go.
+
+    Quarantined photos are tried again: the reason may be gone.
+    """
+    jobs = {job.name: job for job in plan.jobs}
+    done = {}
+    for name, outcome in {outcome.name: outcome for outcome in _read_outcomes(memory / DONE)}.items():
+        job, target = jobs.get(name), plan.folder / name
+        if not outcome.sha256 or file_digest(target, follow=False) != outcome.sha256:
+            continue  # never written, or not what was written: it is done again
+        if job and (sources_are_known or file_digest(job.source) == outcome.source):
+            done[name] = outcome
+        else:
+            remove_file(target)
+    return done
 
 
 def _read_outcomes(path: Path) -> Iterator[Outcome]:
-    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
-        try:
+    """The lines that are whole; the photos of others are done again."""
+    for line in path.read_bytes().splitlines() if path.exists() else []:
+        with suppress(ValueError, TypeError, KeyError):
             values = json.loads(line)
-        except json.JSONDecodeError:  # the line that was being written when the run was killed
-            continue
-        yield Outcome(**{**values, "notes": tuple(values["notes"])})
+            outcome = Outcome(**{**values, "notes": tuple(values["notes"])})
+            if _is_sound(outcome):
+                yield outcome
 
 
-def _fingerprint(plan: Plan, settings: Settings) -> str:
+def _is_sound(outcome: Outcome) -> bool:
+    """Whether each value is of the kind that it should be."""
+    same = all(
+        isinstance(getattr(outcome, entry.name), type(getattr(EXAMPLE, entry.name)))
+        for entry in fields(Outcome)
+    )
+    return same and outcome.status in get_args(Status)
+
+
+def _digests(plan: Plan) -> dict[str, str]:
     """A set is one whole: its run goes on only with the same photos."""
-    if not settings.knows_the_set:
-        return settings.fingerprint
-    names = json.dumps([settings.fingerprint, [job.name for job in plan.jobs]])
-    return hashlib.sha256(names.encode()).hexdigest()
+    return {job.name: file_digest(job.source) for job in plan.jobs}
 
 
-def _refuse_other_settings(plan: Plan, path: Path, settings: Settings) -> None:
+def _refuse_other(plan: Plan, memory: Path, settings: Settings, photos: dict[str, str]) -> None:
     try:
-        before = json.loads(path.read_text(encoding="utf-8"))["fingerprint"]
-    except (OSError, ValueError, KeyError) as error:
-        raise OutputError(f"{path} is damaged. Delete its folder and start anew with --overwrite.") from error
-    if before != _fingerprint(plan, settings):
-        photos = ", other photos" if settings.knows_the_set else ""
+        begun = json.loads((memory / BEGUN).read_text(encoding="utf-8"))
+        before, known = begun["fingerprint"], dict(begun["photos"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise OutputError(
+            f"{memory / BEGUN} is damaged. Delete {plan.state} and start anew with --overwrite."
+        ) from error
+    anew = f"delete {plan.state} and start anew with --overwrite"
+    if before != settings.fingerprint:
         raise UsageError(
-            f"the run to resume had another method, other parameters{photos} or another version of faceveil. "
-            f"Use the same ones, or delete {_traces(plan)} and start anew with --overwrite."
+            "the run to resume had another method, other parameters or another version of faceveil. "
+            f"Use the same ones, or {anew}."
+        )
+    other = [name for name in {**known, **photos} if known.get(name) != photos.get(name)]
+    if other:
+        raise UsageError(
+            f"the run to resume had other photos: {other[0]} was added, removed or changed. "
+            f"A set is one whole: bring it back as it was, or {anew}."
         )
 
 
-def _traces(plan: Plan) -> str:
-    """Where a run that was cut off left something."""
-    private = noted_folder(plan.state)
-    return f"{plan.state} and {private}" if private else str(plan.state)
+def _private_faces(memory: Path) -> str:
+    private = noted_folder(memory)
+    return f", which deletes the originals' faces that were kept in {private}" if private else ""
 
 
 def _refuse_existing(plan: Plan, settings: Settings) -> None:
@@ -143,3 +234,11 @@ def make_folder(folder: Path) -> None:
         raise OutputError(
             f"{folder} cannot be made ({error.strerror}). Choose another output folder."
         ) from error
+
+
+def remove_file(path: Path) -> None:
+    """Delete an output that may not stay."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise OutputError(f"{path} cannot be removed ({error.strerror}). Remove it by hand.") from error

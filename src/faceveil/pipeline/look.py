@@ -12,6 +12,7 @@ import numpy as np
 from faceveil.errors import UsageError
 from faceveil.faces import FaceSet
 from faceveil.methods import SetMethod
+from faceveil.methods.method import WatchedMethod
 from faceveil.photos import find_photos
 from faceveil.pipeline.engines import Engine, serial
 from faceveil.pipeline.plan import Job
@@ -60,8 +61,11 @@ def surveyed_set(
 def with_gallery(
     settings: Settings, folder: Path, *, engine: Engine = serial
 ) -> Iterator[tuple[SetMethod, tuple[str, ...]]]:
-    """The method, with the faces of its gallery if it has one (kept within `folder`), and what to say of them."""
+    """The method for this release, with the faces of its gallery if it has one (kept within `folder`), and what to
+    say of them."""
     method: Any = settings.method
+    if settings.release == "photos" and isinstance(method, WatchedMethod):
+        method = method.for_photos()
     gallery = getattr(method, "gallery", None)
     if not isinstance(gallery, Path):
         yield method, ()

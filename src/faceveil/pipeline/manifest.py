@@ -8,7 +8,7 @@ from faceveil.pipeline.journal import Outcome
 from faceveil.pipeline.plan import Plan
 from faceveil.pipeline.settings import Settings
 from faceveil.privacy.guarantee import NOT_COVERED, NOT_COVERED_BY_CROPS, NOT_COVERED_IN_A_SET
-from faceveil.privacy.record import ReleaseRecord
+from faceveil.privacy.record import ReleaseRecord, name_key
 
 COVERED_FACES = "the claim does not count them, and hair and clothes around them stay."
 NO_FACES = "No face was replaced, so nothing is claimed; a face that no detector found would still be there."
@@ -24,6 +24,7 @@ class SetResult:
     figures: dict[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)  # by stage, of the clock on the wall
+    crops: dict[str, str] = field(default_factory=dict)  # the hash of each, where crops are released
 
 
 @dataclass
@@ -43,8 +44,9 @@ class Summary:
 
     @property
     def exit_code(self) -> int:
-        """0 if everything was released, 3 if any photo was quarantined or any face withheld."""
-        return 3 if self.quarantined or any(outcome.withheld for outcome in self.outcomes) else 0
+        """0 if everything was released, 3 if a photo was quarantined, a face withheld or a folder not opened."""
+        withheld = any(outcome.withheld for outcome in self.outcomes)
+        return 3 if self.quarantined or withheld or self.plan.unseen else 0
 
     @property
     def guarantee(self) -> str:
@@ -68,6 +70,13 @@ class Summary:
         return (
             NOT_COVERED_BY_CROPS if self.result.record.kind == "crops" else NOT_COVERED + NOT_COVERED_IN_A_SET
         )
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The SHA-256 of every released file, by what stands for its name: of nothing that was read."""
+        written = {outcome.name: outcome.sha256 for outcome in self.outcomes if outcome.sha256}
+        crops = self.result.crops if self.result else {}
+        return dict(sorted((name_key(name), digest) for name, digest in {**written, **crops}.items()))
 
     def counts(self) -> dict[str, int]:
         """How many of what."""
@@ -116,4 +125,5 @@ def manifest(summary: Summary) -> bytes:
     if summary.result is not None:
         content["figures"] = summary.result.figures
         content["released"] = summary.result.record.to_json()
+    content["files"] = summary.files
     return (json.dumps(content, indent=2) + "\n").encode()

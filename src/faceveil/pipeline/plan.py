@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from faceveil.errors import OutputError, UsageError
 from faceveil.photos import SkippedFile, find_photos
@@ -34,6 +34,11 @@ class Plan:
     state: Path
 
     @property
+    def unseen(self) -> tuple[SkippedFile, ...]:
+        """What may be or hold photos and could not be opened."""
+        return tuple(file for file in self.skipped if file.unseen)
+
+    @property
     def folder(self) -> Path:
         """The folder that outputs are below."""
         return self.manifest.parent
@@ -51,12 +56,15 @@ def make_plan(inputs: Sequence[Path], output: Path) -> Plan:
         folder, manifest, state = output, output / MANIFEST, output / STATE
         jobs = [Job(p.path, p.relative.as_posix(), output / p.relative) for p in found.photos]
         _refuse_nesting(inputs, output)
-    _refuse_own_sources(jobs)
+    plan = Plan(tuple(jobs), tuple(found.skipped), output, manifest, state)
+    _refuse_own_sources(plan)
+    _refuse_own_names(plan)
     if not jobs:
+        unseen = "".join(f" {file.path}: {file.reason}." for file in plan.unseen)
         raise UsageError(
-            f"no photo in {', '.join(map(str, inputs))}. faceveil reads JPEG, PNG, WebP, TIFF and BMP."
+            f"no photo in {', '.join(map(str, inputs))}. faceveil reads JPEG, PNG, WebP, TIFF and BMP.{unseen}"
         )
-    return Plan(tuple(jobs), tuple(found.skipped), output, manifest, state)
+    return plan
 
 
 def _refuse_nesting(inputs: Sequence[Path], output: Path) -> None:
@@ -72,8 +80,17 @@ def _refuse_nesting(inputs: Sequence[Path], output: Path) -> None:
             )
 
 
-def _refuse_own_sources(jobs: Sequence[Job]) -> None:
-    sources = {os.path.realpath(job.source) for job in jobs}
-    for job in jobs:
-        if os.path.realpath(job.target) in sources:
-            raise OutputError(f"{job.target} is an original and is not overwritten. Choose another output.")
+def _refuse_own_sources(plan: Plan) -> None:
+    sources = {os.path.realpath(job.source) for job in plan.jobs}
+    for path in (*(job.target for job in plan.jobs), plan.manifest):
+        if os.path.realpath(path) in sources:
+            raise OutputError(f"{path} is an original and is not overwritten. Choose another output.")
+
+
+def _refuse_own_names(plan: Plan) -> None:
+    """A photo, or a folder of photos, cannot have the name of a file that the run itself writes beside them."""
+    own = {plan.manifest.name.casefold(), plan.state.name.casefold()}
+    for job in plan.jobs:
+        first = PurePosixPath(job.name).parts[0]
+        if first.casefold() in own:
+            raise OutputError(f"{job.source} would take the place of the run's own {first}. Rename it.")

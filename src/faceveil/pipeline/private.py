@@ -1,21 +1,21 @@
 """The private folder of a run: the originals' faces while a set is worked on.
 
 It lies outside the output, in the system's folder for temporary files (TMPDIR), where only its owner may read,
-and is removed at the end. The output's state folder notes where it is, so that `--resume` finds it.
+and is removed at the end. The run's own memory (pipeline/memory.py) notes where it is, so that `--resume` finds it.
 """
 
 import json
-import os
 import shutil
-import stat
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from faceveil.errors import OutputError
 from faceveil.photos import write_bytes
+from faceveil.pipeline.memory import is_own_folder
 
 NOTE = "private.json"
+PREFIX = "faceveil-"
 
 
 @dataclass(frozen=True)
@@ -26,18 +26,18 @@ class PrivateFolder:
     new: bool
 
     @classmethod
-    def open(cls, state: Path) -> "PrivateFolder":
-        """The folder of the run with this state, or a new one."""
-        before = noted_folder(state)
-        if before is not None and _is_ours(before):
+    def open(cls, memory: Path) -> "PrivateFolder":
+        """The folder of the run with this memory, or a new one."""
+        before = noted_folder(memory)
+        if before is not None:
             return cls(before, new=False)
         try:
-            path = Path(tempfile.mkdtemp(prefix="faceveil-"))  # mode 0700
+            path = Path(tempfile.mkdtemp(prefix=PREFIX))  # mode 0700
         except OSError as error:
             raise OutputError(
                 f"no temporary folder can be made ({error.strerror}). Set TMPDIR to a place with room."
             ) from error
-        write_bytes(json.dumps({"folder": str(path)}).encode(), state / NOTE, overwrite=True)
+        write_bytes(json.dumps({"folder": str(path)}).encode(), memory / NOTE, overwrite=True)
         return cls(path, new=True)
 
     def remove(self) -> None:
@@ -53,20 +53,10 @@ class PrivateFolder:
         )
 
 
-def noted_folder(state: Path) -> Path | None:
-    """Where the run with this state keeps its faces, as far as is known."""
+def noted_folder(memory: Path) -> Path | None:
+    """Where the run with this memory keeps its faces, if that is still a folder of ours."""
     try:
-        return Path(json.loads((state / NOTE).read_text(encoding="utf-8"))["folder"])
+        path = Path(json.loads((memory / NOTE).read_text(encoding="utf-8"))["folder"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
-
-
-def _is_ours(path: Path) -> bool:
-    """A real folder that nobody else can open: not one that somebody put in its place."""
-    try:
-        status = path.lstat()
-    except OSError:
-        return False
-    if not stat.S_ISDIR(status.st_mode) or not path.name.startswith("faceveil-"):
-        return False
-    return os.name != "posix" or (status.st_uid == os.geteuid() and not status.st_mode & 0o077)
+    return path if path.name.startswith(PREFIX) and is_own_folder(path) else None

@@ -6,10 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from faceveil.errors import ProtectionError
-from faceveil.faces import Face, Region, find_faces
+from faceveil.faces import Face, Region
 from faceveil.faces.boxes import shown_by
+from faceveil.faces.detect import quarters_of
 from faceveil.faces.face import Floats, Image
+from faceveil.faces.looks import find_in_photo
+from faceveil.faces.overlap import far_to_near, replaced_along
 from faceveil.photos import Photo
+from faceveil.photos.transparency import shown, with_shown
 from faceveil.pipeline.settings import SECOND, Settings
 
 Protect = Callable[[Image, Face], tuple[Image, Region]]  # a new picture and the region that changed
@@ -26,38 +30,53 @@ class Protected:
 
 def protect_photo(photo: Photo, settings: Settings, rng: np.random.Generator) -> Protected:
     """The photo with every face protected, or ProtectionError where that cannot be had."""
-    faces = _find(photo.pixels, settings.detector, settings)
+    faces = _find(photo, settings.detector, settings)
     protect = settings.face_method.protect
     return protect_faces(photo, faces, settings, lambda image, face: protect(image, face, rng))
 
 
 def protect_faces(photo: Photo, faces: Sequence[Face], settings: Settings, protect: Protect) -> Protected:
-    """The photo with these faces protected, and what the second detector still sees then."""
-    image, regions = _apply(photo.pixels, faces, protect)
-    late = _left_standing(image, faces, settings)
-    if late:
-        image, more = _apply(image, late, protect)
-        regions += more
-        if still := _left_standing(image, [*faces, *late], settings):
-            raise ProtectionError(describe_standing(still[0], photo.size_wh, "the second detector"))
-    opaque = None if photo.alpha is None else union(regions, photo.size_wh)
-    return Protected(photo.with_pixels(image, opaque=opaque), len(faces) + len(late), len(late))
+    """The photo with these faces protected, and what the second detector still sees then.
+
+    If that is more, all are protected anew, so that the nearer ones end on top.
+    """
+    image, every = shown(photo), list(faces)
+    bare: list[Face] = []  # what lies within another face and was not replaced with it
+    for last in (False, True):
+        alone = [face for face in every if face in bare or not replaced_along(face, every, image)]
+        result, regions = _apply(photo, alone, protect)
+        bare = [
+            face for face in every if face not in alone and not replaced_along(face, alone, image, regions)
+        ]
+        bare += (late := _left_standing(result, every, regions, settings))
+        if not bare:
+            break
+        if last:
+            raise ProtectionError(describe_standing(bare[0], photo.size_wh, "the second detector"))
+        every += late
+    return Protected(result, len(every), len(every) - len(faces))
 
 
-def _find(image: Image, detector: str, settings: Settings, besides: Sequence[Floats] = ()) -> list[Face]:
-    mesh = settings.face_method.needs_mesh
-    return find_faces(image, detector, thorough=settings.thorough, mesh=mesh, besides=besides)
+def _find(
+    photo: Photo,
+    detector: str,
+    settings: Settings,
+    besides: Sequence[Floats] = (),
+    quarters: Sequence[int] = (),
+) -> list[Face]:
+    mesh, thorough = settings.face_method.needs_mesh, settings.thorough
+    return find_in_photo(photo, detector, thorough=thorough, mesh=mesh, besides=besides, quarters=quarters)
 
 
-def _apply(image: Image, faces: Sequence[Face], protect: Protect) -> tuple[Image, list[Region]]:
+def _apply(photo: Photo, faces: Sequence[Face], protect: Protect) -> tuple[Photo, list[Region]]:
     """Every face protected in turn: a neighbour that overlaps is seen as already changed, never as it was."""
-    regions = []
-    for face in sorted(faces, key=lambda face: tuple(face.box_xyxy)):
+    image, regions = shown(photo), []
+    for face in far_to_near(faces):
         after, where = protect(image, face)
         _refuse_unchanged(image, after, where, face)
         regions.append(where)
         image = after
-    return image, regions
+    return with_changed(photo, image, regions), regions
 
 
 def _refuse_unchanged(before: Image, after: Image, where: Region, face: Face) -> None:
@@ -70,24 +89,30 @@ def _refuse_unchanged(before: Image, after: Image, where: Region, face: Face) ->
         )
 
 
-def _left_standing(image: Image, protected: Sequence[Face], settings: Settings) -> list[Face]:
-    """Faces that the second detector sees where no face was protected, largest first, each once."""
+def _left_standing(
+    photo: Photo, protected: Sequence[Face], regions: Sequence[Region], settings: Settings
+) -> list[Face]:
+    """Faces that the second detector sees where no face was protected, largest first, each once.
+
+    Where a protected face lies on its side, others may: the photo is also turned as that face was.
+    """
     known = [face.box_xyxy for face in protected]
     standing = []
-    seen = _find(image, SECOND[settings.detector], settings, besides=known)
-    for face in sorted(seen, key=lambda face: -float(np.prod(face.size_wh))):
-        if not shown_by(face.box_xyxy, known):
+    seen = _find(photo, SECOND[settings.detector], settings, known, quarters_of(protected))
+    for face in reversed(far_to_near(seen)):
+        there = shown_by(face.box_xyxy, known) or replaced_along(face, protected, photo.pixels, regions)
+        if not there:
             standing.append(face)
             known.append(face.box_xyxy)
     return standing
 
 
-def union(regions: Sequence[Region], size_wh: tuple[int, int]) -> np.ndarray:
-    """True wherever a region touches the photo."""
-    covered = np.zeros((size_wh[1], size_wh[0]), bool)
-    for where in regions:
-        covered[where.window] |= where.mask > 0
-    return covered
+def with_changed(photo: Photo, image: Image, regions: Sequence[Region]) -> Photo:
+    """The photo that shows this image where a region touches it."""
+    changed = np.zeros(image.shape[:2] if photo.alpha is not None else (0, 0), bool)
+    for where in regions if photo.alpha is not None else ():
+        changed[where.window] |= where.mask > 0
+    return with_shown(photo, image, changed)
 
 
 def describe_standing(face: Face, size_wh: tuple[int, int], who: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from faceveil.errors import PhotoError, ProtectionError
 from faceveil.faces.detect import prepare
-from faceveil.photos import read_photo, write_bytes
+from faceveil.photos import write_bytes
 from faceveil.pipeline.engines import Engine, serial
 from faceveil.pipeline.engines import engine as engine_named
 from faceveil.pipeline.journal import Journal, Outcome, Status
@@ -15,7 +15,7 @@ from faceveil.pipeline.manifest import Summary, manifest
 from faceveil.pipeline.plan import Job, Plan, make_plan
 from faceveil.pipeline.protect import protect_photo
 from faceveil.pipeline.settings import SECOND, Settings, rng_for
-from faceveil.pipeline.work import Clock, encoded, put, quarantined, without_path
+from faceveil.pipeline.work import Clock, encoded, put, quarantined, read_source, without_path
 
 
 def run(
@@ -73,7 +73,7 @@ def _protect_file(job: Job, settings: Settings, staging: Path) -> Outcome:
     output folder or the weights ends the run."""
     clock = Clock()
     try:
-        photo = read_photo(job.source, max_pixels=settings.max_pixels, keep=settings.keep)
+        photo, source = read_source(job, settings)
         prepare(
             photo.pixels, settings.detector, SECOND[settings.detector], mesh=settings.face_method.needs_mesh
         )
@@ -85,10 +85,13 @@ def _protect_file(job: Job, settings: Settings, staging: Path) -> Outcome:
         return quarantined(job, without_path(str(error), job.source), clock.laps)
     except MemoryError:
         return quarantined(job, "not enough memory for this photo.", clock.laps)
-    put(data, job, staging)
+    sha256 = put(data, job, staging)
     clock.lap("write")
     status: Status = "protected" if result.faces else "no-face"
-    return Outcome(job.name, status, result.faces, result.found_late, notes=photo.notes, seconds=clock.laps)
+    return Outcome(
+        job.name, status, result.faces, result.found_late, notes=photo.notes, seconds=clock.laps, sha256=sha256,
+        source=source,
+    )  # fmt: skip
 
 
 def anonymize(

@@ -5,21 +5,20 @@ originals' faces lie in the private folder, which is removed at the end.
 """
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
-from faceveil.errors import GroupingError, UsageError
-from faceveil.faces import Alignment
-from faceveil.faces.face_set import CROP_SIZE
+from faceveil.errors import GroupingError, ProtectionError, UsageError
 from faceveil.photos import write_bytes
 from faceveil.pipeline.apply import (
     Replacement,
     crops_of,
     outcomes_of_crops,
     reasons_of,
+    remove_crops,
     replace_in_photo,
     write_crops,
 )
@@ -28,19 +27,22 @@ from faceveil.pipeline.decide import (
     decide,
     decided,
     keep,
-    people_in_groups,
 )
 from faceveil.pipeline.engines import Engine
-from faceveil.pipeline.journal import Journal, Outcome
+from faceveil.pipeline.journal import Journal, Outcome, remove_file
 from faceveil.pipeline.look import with_gallery
 from faceveil.pipeline.manifest import SetResult, Summary, manifest
 from faceveil.pipeline.plan import Plan
 from faceveil.pipeline.private import PrivateFolder
 from faceveil.pipeline.regroup import Regrouped, fallen_photos, groupless_photos, regroup
 from faceveil.pipeline.settings import Settings, rng_for
+from faceveil.pipeline.settle import faces_by_photo, record_of, settled
 from faceveil.pipeline.survey import Surveyed, assemble, missing_photos, survey_photo
-from faceveil.pipeline.work import Clock, quarantined
-from faceveil.privacy.record import COVERED, GroupSize, ReleaseRecord, ReplacedFace, name_key
+from faceveil.pipeline.watched import AT_RISK, watch_of
+from faceveil.pipeline.work import Clock, is_as_written, quarantined
+from faceveil.privacy.claim import judge_crops
+from faceveil.privacy.examine import Terms
+from faceveil.privacy.verify import strangers
 
 Progress = Callable[[str], None]  # called with the stage whenever a photo is done
 Stages = Callable[
@@ -64,7 +66,7 @@ def run_set(
     if settings.release == "crops" and plan.folder != plan.output:
         raise UsageError(f"--release crops writes a folder of faces; {plan.output} names one photo.")
     with Journal.open(plan, settings, resume=resume, overwrite=overwrite) as journal:
-        private = PrivateFolder.open(plan.state)
+        private = PrivateFolder.open(journal.memory)
         if private.new:
             journal.forget()
         try:
@@ -97,10 +99,9 @@ def _stages(
         number: Outcome(plan.jobs[number].name, "quarantined", reason=reason)
         for number, reason in surveyed.failed.items()
     }
+    crops: dict[str, str] = {}
     if settings.release == "crops":
-        crops = crops_of(decision, rng_for(settings.seed, "\0crops"))
-        for _ in write_crops(crops, plan.output, private.path, plan.state):
-            progress("writing")
+        crops = _release_crops(plan, settings, surveyed, decision, progress)
         done |= outcomes_of_crops(decision, surveyed, plan.jobs)
         released = set(surveyed.photos)
     else:
@@ -108,10 +109,18 @@ def _stages(
         done |= outcomes
         released = {number for number, outcome in done.items() if outcome.status != "quarantined"}
     clock.lap("releasing")
-    record = _record(plan, settings, surveyed, decision, released)
+    record = record_of(plan, settings, surveyed, decision, released)
     people = len(np.unique(decision.subjects)) if len(surveyed) else 0
     figures, notes = _grouped_again(decision, released)
-    result = SetResult(record, people, decision.figures | figures, (*decision.notes, *notes), clock.laps)
+    risk, said = _at_risk(settings, done.values())
+    result = SetResult(
+        record,
+        people,
+        decision.figures | figures | risk,
+        (*decision.notes, *notes, *said, *_beside(plan, done, crops)),
+        clock.laps,
+        crops,
+    )
     return [done[number] for number in range(len(plan.jobs))], result
 
 
@@ -154,6 +163,26 @@ def survey(
     return assemble(folder, [number for number in numbers if number not in failed], failed)
 
 
+def _release_crops(
+    plan: Plan, settings: Settings, surveyed: Surveyed, decision: Decision, progress: Progress
+) -> dict[str, str]:
+    """Write the crops; the hash of each by its name. What `verify` would find in them leaves none of them there."""
+    crops = crops_of(decision, rng_for(settings.seed, "\0crops"))
+    terms, hashes = Terms.of(settings.describe()), dict[str, str]()
+    try:
+        for name, digest in write_crops(crops, plan.output, surveyed.folder, plan.state, terms):
+            hashes[name] = digest
+            progress("writing")
+        record = record_of(plan, settings, surveyed, decision, surveyed.photos)
+        if record.k is not None:
+            for finding in judge_crops(record, str(settings.describe()["subjects"]), hashes).findings:
+                raise ProtectionError(f"{finding.where}: {finding.reason} Nothing is released.")
+    except ProtectionError:
+        remove_crops(plan.output)
+        raise
+    return hashes
+
+
 def _release_photos(
     plan: Plan,
     settings: Settings,
@@ -165,7 +194,11 @@ def _release_photos(
 ) -> tuple[Decision, dict[int, Outcome]]:
     """Replace, see who lost a group to photos that failed, group those again and replace, until all have k people."""
     number_of = {plan.jobs[number].name: number for number in surveyed.photos}
-    done = {number_of[name]: outcome for name, outcome in journal.done.items() if name in number_of}
+    done = {
+        number_of[name]: outcome
+        for name, outcome in journal.done.items()
+        if name in number_of and is_as_written(plan.jobs[number_of[name]], outcome)
+    }
     while True:
         refused = _refused(settings, surveyed, decision)
         but = {*done, *refused, *fallen_photos(decision, surveyed.photo_of, refused, _k(settings))}
@@ -176,11 +209,12 @@ def _release_photos(
             if outcome.status == "quarantined":
                 refused[number] = outcome.reason
             progress("replacing again" if decision.round else "replacing")
+        refused = settled(plan, settings, surveyed, decision, refused)
         again = _group_again(settings, surveyed, decision, refused, engine, progress)
         if again is None:
             break
         for number in again.photos:  # before the decision: what is there was made by the one that counts
-            plan.jobs[number].target.unlink(missing_ok=True)
+            remove_file(plan.jobs[number].target)
             done.pop(number, None)
         keep(again.decision, again.crops, surveyed.folder)
         decision = again.decision
@@ -205,11 +239,17 @@ def _replace(
     engine: Engine,
 ) -> Iterator[Outcome]:
     """Put the groups' faces into all photos but these."""
+    recorded = faces_by_photo(surveyed, decision)
+    watched = np.unique(decision.groups[decision.groups >= 0]) if watch_of(settings) else ()
+    members = {int(group): tuple(np.flatnonzero(decision.groups == group).tolist()) for group in watched}
     items = [
         Replacement(
+            number,
             plan.jobs[number],
             about,
             tuple(decision.pictures[about.rows].tolist()),
+            recorded[number],
+            tuple(members.get(group, ()) for group in decision.groups[about.rows].tolist()),
             tuple(reasons_of(decision, about)),
             decision.round,
         )
@@ -248,29 +288,24 @@ def _grouped_again(decision: Decision, released: Collection[int]) -> tuple[dict[
     return {name: float(value) for name, value in figures.items()}, (note,)
 
 
-def _record(
-    plan: Plan, settings: Settings, surveyed: Surveyed, decision: Decision, released: Iterable[int]
-) -> ReleaseRecord:
-    """What anyone needs to check the claim."""
-    there = (decision.groups >= 0) & np.isin(surveyed.photo_of, list(released))
-    groups, subjects = decision.groups[there], decision.subjects[there]
-    faces = dict(zip(*(part.tolist() for part in np.unique(groups, return_counts=True)), strict=True))
-    sizes = {
-        group: GroupSize(faces[group], people) for group, people in people_in_groups(groups, subjects).items()
-    }
-    k = settings.method.guarantee.k
-    if settings.release == "crops":
-        return ReleaseRecord("crops", k, sizes)
-    alignments = np.array(surveyed.array("alignments")) if len(surveyed) else np.zeros((0, 2, 3))
-    photos = {
-        name_key(plan.jobs[number].name): tuple(
-            ReplacedFace(max(int(decision.groups[row]), COVERED), Alignment(alignments[row], CROP_SIZE))
-            for row in range(about.first, about.first + about.count)
-        )
-        for number, about in surveyed.photos.items()
-        if number in released
-    }
-    return ReleaseRecord("photos", k, sizes, photos)
+def _at_risk(settings: Settings, outcomes: Iterable[Outcome]) -> tuple[dict[str, float], tuple[str, ...]]:
+    """How many photos are withheld because a new face is recognised in them: in figures and in words."""
+    if watch_of(settings) is None:
+        return {}, ()
+    count = sum(outcome.reason == AT_RISK for outcome in outcomes)
+    note = f"{count} photos are withheld because a watching recogniser still takes a new face in them for a member."
+    return {"photos_withheld_at_risk": float(count)}, (note,) if count else ()
+
+
+def _beside(plan: Plan, done: Mapping[int, Outcome], crops: Collection[str]) -> tuple[str, ...]:
+    """A word on files of others in the output folder, for which the claim says nothing."""
+    photos = {outcome.name for outcome in done.values() if outcome.sha256}
+    count = len(strangers(plan.output, photos | set(crops)))
+    if not count:
+        return ()
+    return (
+        f"{count} files in {plan.output} are not of this run: nothing is claimed of them; verify names them.",
+    )
 
 
 def _k(settings: Settings) -> int:

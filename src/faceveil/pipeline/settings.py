@@ -11,9 +11,9 @@ import numpy as np
 
 from faceveil import __version__
 from faceveil.errors import UsageError
-from faceveil.faces.detect import CARDS, DETECTORS
+from faceveil.faces.detect import CARDS, DETECTORS, THOROUGH
 from faceveil.methods import CompanyMethod, FaceMethod, Method, method
-from faceveil.photos import MAX_PIXELS
+from faceveil.photos import MAX_PIXELS, name_bytes
 from faceveil.photos.metadata import check_keep
 
 RELEASES = ("photos", "crops")
@@ -21,7 +21,12 @@ LEFTOVERS = ("quarantine", "cover")
 SUBJECTS = ("auto", "folder", "each")  # or a CSV file
 SUBJECT_RECOGNIZER = "mobilefacenet.facesdk"  # the most accurate of the three on LFW
 SEGMENTER = "selfie.256"  # tells a group's face from what is behind it, where it is put into photos
-SECOND = {"yunet": "blazeface", "haar": "blazeface", "blazeface": "yunet"}  # who checks whose work
+SECOND = {
+    "yunet": "blazeface",
+    "haar": "blazeface",
+    "centerface": "blazeface",
+    "blazeface": "yunet",
+}  # who checks whose work
 
 
 @dataclass(frozen=True)
@@ -86,11 +91,14 @@ class Settings:
     @property
     def cards(self) -> list[str]:
         """The weights this run needs."""
-        names = [CARDS[self.detector], CARDS[SECOND[self.detector]], "facemesh.468"]
+        detectors = {self.detector, SECOND[self.detector]}
+        if self.thorough:
+            detectors |= {THOROUGH[name] for name in detectors & THOROUGH.keys()}
+        names = [*(CARDS[name] for name in sorted(detectors)), "facemesh.468"]
         if self.knows_the_set and self.subjects == "auto":
             names.append(SUBJECT_RECOGNIZER)
         if self.needs_all_faces and self.release == "photos":
-            names.append(SEGMENTER)
+            names += [SEGMENTER, CARDS["yunet"], CARDS["blazeface"]]  # the two look at every result
         return list(dict.fromkeys([*(name for name in names if name), *self.method.cards]))
 
     def describe(self) -> dict[str, object]:
@@ -112,7 +120,7 @@ class Settings:
     @property
     def fingerprint(self) -> str:
         """The same for runs that may continue each other."""
-        table = "" if self.subjects in SUBJECTS else Path(self.subjects).read_text(encoding="utf-8-sig")
+        table = "" if self.subjects in SUBJECTS else Path(self.subjects).read_bytes().hex()
         text = json.dumps([__version__, self.describe(), self.max_pixels, table], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -122,5 +130,5 @@ def rng_for(seed: int | None, item: str) -> np.random.Generator:
     do not matter."""
     if seed is None:
         return np.random.default_rng(secrets.randbits(128))
-    digest = hashlib.sha256(f"{seed}\0{item}".encode()).digest()
+    digest = hashlib.sha256(name_bytes(f"{seed}\0{item}")).digest()
     return np.random.default_rng(int.from_bytes(digest, "big"))

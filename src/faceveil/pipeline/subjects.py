@@ -110,10 +110,14 @@ def numbered(labels: Sequence[object]) -> Ints:
 
 
 def _read(path: Path) -> dict[str, str]:
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.DictReader(file)
-        columns = reader.fieldnames or ()
-        who = "subject" if "subject" in columns else "person"  # as `faceveil evaluate` names it
-        if "photo" not in columns or who not in columns:
-            raise UsageError(f"{path} needs the columns photo and subject; it has {', '.join(columns)}.")
-        return {row["photo"]: row[who] for row in reader}
+    try:
+        # Bytes that are no text are kept as they are: names of files are bytes too.
+        with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+            reader = csv.DictReader(file)
+            rows, columns = list(reader), reader.fieldnames or ()
+    except (OSError, csv.Error) as error:
+        raise UsageError(f"{path} cannot be read as a CSV file: {error}.") from error
+    who = "subject" if "subject" in columns else "person"  # as `faceveil evaluate` names it
+    if "photo" not in columns or who not in columns:
+        raise UsageError(f"{path} needs the columns photo and subject; it has {', '.join(columns)}.")
+    return {row["photo"]: row[who] for row in rows}

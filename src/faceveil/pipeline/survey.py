@@ -9,6 +9,7 @@ import hashlib
 import io
 import json
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,13 +18,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faceveil.errors import PhotoError
-from faceveil.faces import Alignment, Face, FaceSet, align_ffhq, find_faces
+from faceveil.faces import Alignment, Face, FaceSet, align_ffhq
 from faceveil.faces.boxes import shown_by
+from faceveil.faces.detect import quarters_of
 from faceveil.faces.face_set import CROP_SIZE
+from faceveil.faces.looks import find_in_photo
+from faceveil.faces.overlap import far_to_near, replaced_along
 from faceveil.faces.replace import is_checkable, visible_inner
 from faceveil.models.npz import mapped, opened
 from faceveil.photos import Photo, read_photo, write_bytes
+from faceveil.photos.transparency import shown
 from faceveil.pipeline.plan import Job
+from faceveil.pipeline.rows import RowsFile
 from faceveil.pipeline.settings import SECOND, Settings
 from faceveil.pipeline.subjects import embed_for_subjects
 from faceveil.pipeline.work import without_path
@@ -57,7 +63,7 @@ def survey_photo(item: tuple[int, Job], settings: Settings, folder: Path) -> tup
     """Find and keep the faces of one photo: its number, and what is wrong with it, if anything is."""
     number, job = item
     try:
-        photo = read_photo(job.source, max_pixels=settings.max_pixels)
+        photo = read_photo(job.source, max_pixels=settings.max_pixels, keep=settings.keep)
         faces, late = faces_of(photo, settings)
         arrays = _arrays(photo, faces, with_embeddings=settings.subjects == "auto")
     except PhotoError as error:
@@ -74,21 +80,27 @@ def survey_photo(item: tuple[int, Job], settings: Settings, folder: Path) -> tup
 
 
 def faces_of(photo: Photo, settings: Settings) -> tuple[list[Face], int]:
-    """The faces that either detector sees, each once, smallest first, and how many only the second saw.
+    """The faces that either detector sees, each once, in the order of replacing, and how many only the second saw.
 
-    Smallest first is the order of replacing: where two overlap, the nearer one ends on top.
+    A method that takes all faces at once replaces each to its outline, and so what lies within it too.
     """
-    faces = find_faces(photo.pixels, settings.detector, thorough=settings.thorough)
+    faces = find_in_photo(photo, settings.detector, thorough=settings.thorough)
     known = [face.box_xyxy for face in faces]
     late = []
-    for face in find_faces(
-        photo.pixels, SECOND[settings.detector], thorough=settings.thorough, besides=known
+    for face in find_in_photo(
+        photo,
+        SECOND[settings.detector],
+        thorough=settings.thorough,
+        besides=known,
+        quarters=quarters_of(faces),
     ):
         if not shown_by(face.box_xyxy, known):
             late.append(face)
             known.append(face.box_xyxy)
-    order = sorted([*faces, *late], key=lambda face: (float(np.prod(face.size_wh)), *face.box_xyxy))
-    return order, len(late)
+    every = [*faces, *late]
+    if settings.needs_all_faces:
+        every = [face for face in every if not replaced_along(face, every, photo.pixels)]
+    return far_to_near(every), sum(face in every for face in late)
 
 
 def hidden(places: Sequence[Alignment], size_wh: tuple[int, int]) -> list[bool]:
@@ -98,7 +110,11 @@ def hidden(places: Sequence[Alignment], size_wh: tuple[int, int]) -> list[bool]:
 
 def digest(photo: Photo) -> str:
     """Names these pixels, so that a photo that changes under a run is noticed."""
-    return hashlib.blake2b(np.ascontiguousarray(photo.pixels).data, digest_size=16).hexdigest()
+    planes = (photo.pixels,) if photo.alpha is None else (photo.pixels, photo.alpha)
+    named = hashlib.blake2b(digest_size=16)
+    for plane in planes:
+        named.update(np.ascontiguousarray(plane).data)
+    return named.hexdigest()
 
 
 def _rounded(alignment: Alignment) -> Alignment:
@@ -109,7 +125,8 @@ def _rounded(alignment: Alignment) -> Alignment:
 
 def _arrays(photo: Photo, faces: list[Face], *, with_embeddings: bool) -> dict[str, Array]:
     cuts = [_rounded(align_ffhq(face, CROP_SIZE)) for face in faces]
-    crops = [cut.crop(photo.pixels) for cut in cuts]
+    image = shown(photo)
+    crops = [cut.crop(image) for cut in cuts]
     points = [cut.points_to_crop(face.points) for cut, face in zip(cuts, faces, strict=True)]
     count = len(faces)
     embeddings = (
@@ -212,11 +229,10 @@ def _load(folder: Path, name: str) -> Any:
 
 
 def _copied(crops: Any, rows: NDArray[np.int64], path: Path) -> Any:
-    part = np.lib.format.open_memmap(path, "w+", np.uint8, (len(rows), *crops.shape[1:]))
-    for start in range(0, len(rows), BLOCK):
-        part[start : start + BLOCK] = crops[rows[start : start + BLOCK]]
-    part.flush()
-    return part
+    with RowsFile(path, np.uint8, (len(rows), *crops.shape[1:])) as part:
+        for start in range(0, len(rows), BLOCK):
+            part.add(crops[rows[start : start + BLOCK]])
+    return mapped(path)
 
 
 def missing_photos(folder: Path, numbers: Iterable[int]) -> list[int]:
@@ -228,21 +244,20 @@ def assemble(folder: Path, numbers: list[int], failed: dict[int, str]) -> Survey
     """Join the files of these photos, a photo at a time, and delete them; note those that could not be read."""
     counts = {number: _count(_file(folder, number)) for number in numbers}
     total, first = sum(counts.values()), 0
-    joined: dict[str, Any] = {}
+    joined: dict[str, RowsFile] = {}
     about: dict[int, dict[str, object]] = {}
-    for number in numbers:
-        with opened(_file(folder, number)) as found:
-            about[number] = {"first": first, "count": counts[number], **json.loads(str(found["about"]))}
-            for name in ARRAYS if counts[number] else ():
-                rows = found[name]
-                if name not in joined and rows.size:
-                    shape = (total, *rows.shape[1:])
-                    joined[name] = np.lib.format.open_memmap(folder / f"{name}.npy", "w+", rows.dtype, shape)
-                if rows.size:
-                    joined[name][first : first + counts[number]] = rows
-        first += counts[number]
-    for array in joined.values():
-        array.flush()
+    with ExitStack() as files:
+        for number in numbers:
+            with opened(_file(folder, number)) as found:
+                about[number] = {"first": first, "count": counts[number], **json.loads(str(found["about"]))}
+                for name in ARRAYS if counts[number] else ():
+                    rows = found[name]
+                    if name not in joined and rows.size:
+                        file = RowsFile(folder / f"{name}.npy", rows.dtype, (total, *rows.shape[1:]))
+                        joined[name] = files.enter_context(file)
+                    if rows.size:
+                        joined[name].add(rows)
+            first += counts[number]
     write_bytes(json.dumps({"photos": about, "failed": failed}).encode(), folder / DONE, overwrite=True)
     for number in numbers:
         _file(folder, number).unlink()

@@ -21,6 +21,7 @@ from faceveil.methods import CompanyMethod
 from faceveil.methods.company import Company, Profile
 from faceveil.models.npz import mapped, opened
 from faceveil.photos import read_photo, write_bytes
+from faceveil.photos.transparency import shown
 from faceveil.pipeline.journal import Outcome, Status
 from faceveil.pipeline.plan import Job
 from faceveil.pipeline.protect import Protected, protect_faces
@@ -107,8 +108,9 @@ def visit(item: Visit, settings: Settings, guests: Guests, round_: int) -> int:
         result = protect_faces(photo, faces, settings, protect)
         clock.lap("protect")
         data = encoded(result.photo, job, settings)
+        image = shown(result.photo)
         for row, face in enumerate(faces if method.consistent or method.diverse else ()):
-            seen = method.seen(result.photo.pixels, face)
+            seen = method.seen(image, face)
             if seen is not None:
                 new[row] = _stacked(seen, method.recognizers)
         clock.lap("check")

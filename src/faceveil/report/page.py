@@ -13,10 +13,10 @@ from faceveil.evaluation.gate import Verdict
 from faceveil.evaluation.intervals import Estimate, Rate
 from faceveil.evaluation.results import AttackResult, Results
 from faceveil.report.curves import Line, cmc, det, roc
+from faceveil.report.held import held
+from faceveil.report.parts import document, table
 
-STYLE = Path(__file__).with_name("style.css")
 MOST_NAMES = 15
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 MEANING = {
     "naive": "released photos are looked up among the originals",
@@ -64,22 +64,11 @@ class Picture:
 def page(results: Results, verdict: Verdict | None = None, pictures: Sequence[Picture] = ()) -> str:
     """The whole page as one string of HTML."""
     parts = [
-        _head(results, verdict), _attacks(results), _curves(results), _exposed(results), _pictures(pictures),
-        _utility(results), _clusters(results), _protocol(results), _groups(results),
+        _head(results, verdict), _attacks(results), _curves(results), held(results), _exposed(results),
+        _pictures(pictures), _utility(results), _clusters(results), _protocol(results), _groups(results),
         _not_covered(results), _parameters(results),
     ]  # fmt: skip
     return document("faceveil evaluation", "".join(parts))
-
-
-def document(title: str, body: str) -> str:
-    """A page of its own: style inside, nothing from outside."""
-    return (
-        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        f"<title>{escape(title)}</title><style>{STYLE.read_text('utf-8')}</style></head>"
-        f"<body><main>{body}</main></body></html>\n"
-    )
 
 
 def _head(results: Results, verdict: Verdict | None) -> str:
@@ -160,15 +149,6 @@ def _attack_row(one: AttackResult, is_worst: bool) -> tuple[str, list[str]]:
     ]  # fmt: skip
     kind = "worst" if is_worst else "baseline" if one.attack == "unprotected" else ""
     return kind, cells
-
-
-def table(head: Sequence[str], rows: Sequence[tuple[str, list[str]]]) -> str:
-    top = "".join(f"<th>{escape(name)}</th>" for name in head)
-    body = "".join(
-        f"<tr class='{kind}'>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
-        for kind, cells in rows
-    )
-    return f"<div class='wide'><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
 
 
 def _rate(rate: Rate, unit: str = "") -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from faceveil.evaluation.choose_k import Choice
 from faceveil.evaluation.trials import Trial
 from faceveil.report.curves import Axis, Floats, Line, chart
-from faceveil.report.page import document, table
+from faceveil.report.parts import document, table
 
 Figure = Callable[[Trial], float]
 HEAD = (
