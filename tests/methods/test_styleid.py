@@ -236,7 +236,7 @@ def protected_with(verdicts, shades, monkeypatch, portrait):
     (face,) = find_faces(small)
     tries = iter(shades)
     monkeypatch.setattr(flow, "moved_code", lambda *_: pool().codes[0])
-    monkeypatch.setattr(flow, "led_away", lambda source, target, wplus: wplus)
+    monkeypatch.setattr(flow, "led_away", lambda source, target, wplus, force: wplus)
     monkeypatch.setattr(
         flow, "joined", lambda *given: np.full((given[3], given[3], 3), next(tries), np.uint8)
     )

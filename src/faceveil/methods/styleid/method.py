@@ -51,7 +51,9 @@ IN_COMPANY = {  # what a run over a set adds, at the highest level and below
     True: "In a run, none is nearer to anybody else, old face or new, than chance, and shows age, gender and "
     "beard of one of at least three people.",
 }
-UNPUSHED = 2  # targets of each face that are tried as they are, before others are led away
+# Of the push, for each of choice.CHOICES: with all of it recognisers are further off than strangers are, and faces look
+# worse; who is hard to hide needs more.
+FORCE = (0.6, 1.0, 1.7, 2.4)
 CARDS = (
     "mobilestylegan.ffhq-1024", "bisenet.celebamask", "iris.64", "age.v1", "gender.v1", "expression.fer",
     "mobilefacenet.facesdk",
@@ -232,7 +234,7 @@ class StyleId:
     def code(self, source: Source, target: int, number: int) -> Vector:
         """That of one target's new face; `number` counts the tries before."""
         wplus = moved_code(source, target, _turn(number))
-        return led_away(source, target, wplus) if number >= UNPUSHED else wplus
+        return led_away(source, target, wplus, FORCE[_turn(number)])
 
 
 @dataclass(frozen=True)
