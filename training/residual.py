@@ -69,26 +69,14 @@ class Faces:
     """Photos, what their pixels show, and their codes; held-out people are apart."""
 
     def __init__(self, folder: Path) -> None:
-        images, labels, codes, records, inside = [], [], [], [], []
-        for path in sorted(folder.glob("parsed?.npz")):
-            w = path.stem[-1]
-            part = np.load(path)
-            all_records = json.loads((folder / f"real{w}.json").read_text())
-            photos = np.load(folder / f"real{w}.npy", mmap_mode="r")
-            masks = np.load(folder / f"mask{w}.npy", mmap_mode="r")
-            for i, lab, code in zip(part["ids"], part["lab"], part["codes"], strict=True):
-                images.append(photos[i])
-                inside.append(masks[i])
-                records.append(all_records[i])
-                labels.append(lab)
-                codes.append(code)
-        self.images, self.labels, self.codes, self.inside = (
-            images,
-            labels,
-            np.stack(codes).astype(np.float32),
-            inside,
-        )
-        self.records = records
+        with np.load(folder / "parsed.npz") as parsed:
+            ids, labels = parsed["ids"], parsed["lab"]
+            self.codes = parsed["codes"].astype(np.float32)
+        photos, masks = (np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("real", "mask"))
+        self.images, self.inside = [photos[i] for i in ids], [masks[i] for i in ids]
+        every = json.loads((folder / "real.json").read_text())
+        records = [every[i] for i in ids]
+        self.labels, self.records = labels, records
         apart = np.array([r["held_out"] for r in records])
         shares = {"ffhq": 0.35, "lfw": 0.35, "utkface": 0.15, "portraits-cc0": 0.15}
         face = np.array([np.isin(lab, FACE).mean() for lab in labels])

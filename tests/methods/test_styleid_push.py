@@ -110,7 +110,7 @@ def test_strangers_are_about_as_far_apart_as_is_said(name):
 @pytest.mark.parametrize("name", ["styleid-layers", "styleid-channels", "styleid-swapper"])
 def test_a_mixed_code_is_led_on_only_where_the_mix_alone_did_not_hide_anybody(name, source, monkeypatch):
     asked = []
-    monkeypatch.setattr(flow, "led_away", lambda _, target, wplus: asked.append(target) or wplus)
+    monkeypatch.setattr(flow, "led_away", lambda _, target, wplus, force: asked.append(target) or wplus)
     for number in range(2 * TRIED):
         method(name).code(source, number, number)
     assert asked == list(range(TRIED, 2 * TRIED))

@@ -257,7 +257,7 @@ class OfCode(StyleId, ABC):
     def code(self, source: Source, target: int, number: int) -> Vector:
         """The mix, or where others before did not hide the source, led away from it."""
         wplus = self.mixed(source, target)
-        return led_away(source, target, wplus) if number >= TRIED else wplus
+        return led_away(source, target, wplus, FORCE[-1]) if number >= TRIED else wplus
 
     @abstractmethod
     def mixed(self, source: Source, target: int) -> Vector:
