@@ -182,7 +182,7 @@ class SFace(_Cosine):
     """Recogniser D. RGB 0-255, planes first."""
 
     id = "sface.2021dec"
-    operating = Operating(0.6, 0.01, 0.01, 0.99, {1e-2: 0.6, 1e-3: 0.5, 1e-4: 0.4}, 1.9)
+    operating = Operating(0.666, 0.0026, 0.0120, 0.994, {1e-2: 0.707, 1e-3: 0.640, 1e-4: 0.584}, 1.83)
 
     @cached_property
     def _network(self) -> Network:
@@ -199,7 +199,7 @@ class FaceNet(_Cosine):
     size = 160
     template: Template = "facenet-160"
     dimensions = 512
-    operating = Operating(0.6, 0.01, 0.01, 0.99, {1e-2: 0.6, 1e-3: 0.5, 1e-4: 0.4}, 1.9)
+    operating = Operating(0.601, 0.0258, 0.0327, 0.973, {1e-2: 0.544, 1e-3: 0.436, 1e-4: 0.353}, 1.77)
 
     @cached_property
     def _network(self) -> Network:
