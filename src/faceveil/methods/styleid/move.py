@@ -40,7 +40,7 @@ from faceveil.models.mobilestylegan import Floats as Vector
 FEATURES = slice(2, 13)  # slots that are the target's
 TYPICAL = 0.92  # of what a target differs from the mean face: less looks more natural, and more alike
 CORRECTION = 0.8  # of what the sketch is off; directions are not quite independent
-AWAY = (1.8, 2.2, 2.7, 3.5)  # deviations of people from the source, for each of choice.CHOICES
+AWAY = (1.3, 1.8, 2.4, 3.2)  # deviations of people from the source, for each of choice.CHOICES
 # How much of each trait's difference is moved. Mouth width and eye opening are as much shape as expression, and
 # taken over whole they bring a person's AUC up by 0.07 to 0.1.
 SHARE = np.array([1.0, 1.0, 1.0, 0.3, 0.7, 1.0, 0.3, 1.0, 1.0, 1.0] + [1.0] * len(KIND + MOODS))
