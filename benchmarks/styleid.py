@@ -40,6 +40,8 @@ from faceveil.methods.styleid.render import in_photo
 from faceveil.models.recognizers import WATCHING, Recognizer, recognizer
 from faceveil.pipeline.subjects import numbered
 
+SHOWN = "".join(LETTERS.values())  # A, B and C may take part; D and E never do
+EACH = ", ".join(SHOWN)
 FAR_ORIGIN = 100.0  # unlikeness of another origin: after all of the same
 BLACK = 0.25  # share of black pixels in the face's middle from which it counts as covered
 STAGES = {
@@ -273,7 +275,7 @@ def judge(
     result: Row = {"covered": round(float(np.mean(covered)), 3), "found": round(len(kept) / len(second), 3)}
     if len(kept) < 3:
         return result
-    for attacker in attackers():
+    for attacker in attackers(tuple(LETTERS)):
         name = attacker.id
         probe = np.stack([after[i]["embeddings"][name] for i in kept])
         person = [second[i].person for i in kept]
@@ -413,11 +415,11 @@ def sheet(
 
 
 def print_table(results: dict[str, Row]) -> None:
-    heads = ["method", *(f"AUC {letter}" for letter in "ABC"), "accuracy A, B, C"]
+    heads = ["method", *(f"AUC {letter}" for letter in SHOWN), f"accuracy {EACH}"]
     heads += [
-        "distance ± spread / strangers A, B, C",
-        "rank A, B, C",
-        "diversity A, B, C",
+        f"distance ± spread / strangers {EACH}",
+        f"rank {EACH}",
+        f"diversity {EACH}",
         "gender",
         "origin",
         "expression",
@@ -431,7 +433,7 @@ def print_table(results: dict[str, Row]) -> None:
 def cells(name: str, row: Row) -> list[str]:
     if "A" not in row:
         return [name, f"no face is left to compare ({row['covered']:.0%} covered)"]
-    views = [row[letter] for letter in "ABC"]
+    views = [row[letter] for letter in SHOWN]
 
     def of_each(key: str) -> str:
         return ", ".join(f"{view[key]:.2f}" for view in views)
@@ -439,7 +441,7 @@ def cells(name: str, row: Row) -> list[str]:
     held = name.partition("@")[2]
     aucs = [
         "{auc:.2f}{2} ({0:.2f}–{1:.2f})".format(*view["auc_interval"], "*" if letter in held else "", **view)
-        for letter, view in zip("ABC", views, strict=True)
+        for letter, view in zip(SHOWN, views, strict=True)
     ]
     far = ", ".join("{to_source:.2f} ± {spread:.2f} / {strangers:.2f}".format(**view) for view in views)
     kept = row.get("background_kept")

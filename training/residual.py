@@ -5,7 +5,7 @@ FACES is the folder of `parsed.py`; RUN holds checkpoint.pt, log.csv and residua
 The network sees the photo without its face and the generator's 64-px map of the new face, and says what to add to
 that map. Two kinds of faces teach it: the photo's own code, from which the photo is asked back, and a code whose
 identity slots are another's, which must keep its own detail, take the photo's slow colours, and meet the photo where
-the face ends. It never sees the inner face of a photo, so it brings nobody back.
+the face ends. What of the face is to be replaced is hidden from it.
 """
 
 import argparse
@@ -367,6 +367,7 @@ def main() -> None:
             training.sheet(options.run / f"sheet-{training.step}.png", rows)
             looked = time.monotonic()
     training.save()
+    training.pack(options.run / "residual.npz")
     figures = training.evaluate()
     print("  ", {k: round(v, 4) for k, v in figures.items()}, flush=True)
     training.sheet(options.run / f"sheet-{training.step}.png", rows)
