@@ -157,7 +157,7 @@ def test_evaluate_gives_the_inception_fid_only_with_its_weights(oracle, examples
             folder.mkdir(exist_ok=True)
             cv2.imwrite(str(folder / f"{name}.png"), np.ascontiguousarray(picture[..., ::-1]))
     call = ["evaluate", str(before), str(after), "--recognizer", "mobilefacenet.facesdk", "--no-restoration"]
-    call += ["--report", str(tmp_path / "page.html"), "--json", str(tmp_path / "found.json")]
+    call += ["--report", str(tmp_path / "page.html"), "--json", str(tmp_path / "found.json"), "--overwrite"]
     done = CliRunner().invoke(app, [*call, "--inception", str(oracle[1])])
     assert done.exit_code == 0, done.output
     found = json.loads((tmp_path / "found.json").read_text())

@@ -51,13 +51,13 @@ def test_a_face_that_would_not_hold_is_withheld_and_the_rest_holds(three_and_a_c
 
 
 def test_a_photo_is_examined_as_it_is_published(three_and_a_coarse_one, tmp_path, monkeypatch):
-    seen, find = set(), examine.find_faces
+    seen, find = set(), examine.find_in_photo
 
-    def spy(pixels, *rest, **options):
-        seen.add(hashlib.sha256(pixels.tobytes()).digest())
-        return find(pixels, *rest, **options)
+    def spy(photo, *rest, **options):
+        seen.add(hashlib.sha256(photo.pixels.tobytes()).digest())
+        return find(photo, *rest, **options)
 
-    monkeypatch.setattr(examine, "find_faces", spy)
+    monkeypatch.setattr(examine, "find_in_photo", spy)
     photo = tmp_path / "photos"
     photo.mkdir()
     for number in range(3):

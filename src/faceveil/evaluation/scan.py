@@ -82,7 +82,7 @@ def shrunk(image: Image) -> Image:
 class Seen:
     """A face of a released picture."""
 
-    turn: int  # quarter turns of the picture in which it was found
+    turn: int  # quarter turns of the picture in which it stands
     vectors: Vectors
 
 
@@ -119,7 +119,7 @@ def read_release(pairs: Pairs, judges: Sequence[Attacker], cache: Cache, workers
     def released(path: Path) -> Picture:
         photo = ReleasedPhoto(path)
         seen = tuple(
-            Seen(turn, embedded("anonymised", view, face, judges, cache))
+            Seen(_upright(turn, face), embedded("anonymised", view, face, judges, cache))
             for view, turn in photo.views()
             for face in view.faces(cache)
         )
@@ -137,6 +137,11 @@ def read_release(pairs: Pairs, judges: Sequence[Attacker], cache: Cache, workers
             dict(zip(sources, pool.map(partial(_or_problem, original), sources), strict=True)),
             names,
         )
+
+
+def _upright(turn: int, face: Face) -> int:
+    """By how many quarters a picture is to be turned until a face of a view of it stands: it may lie in the view."""
+    return (turn + round(face.roll / 90)) % 4
 
 
 def _or_problem(look: Callable[[Path], Picture], path: Path) -> Picture:

@@ -37,6 +37,12 @@ def shown_by(box: Floats, others: Sequence[Floats]) -> bool:
     return bool(((overlaps(box[None], boxes)[0] >= SAME * smaller) & (larger <= ALIKE * smaller)).any())
 
 
+def part_of_any(box: Floats, others: Sequence[Floats]) -> bool:
+    """Whether most of the box lies within one of the others."""
+    shared = overlaps(box[None], np.array(others).reshape(-1, 4))[0]
+    return bool((shared >= SAME * areas(box[None])).any())
+
+
 def best_of_each(boxes: Floats, scores: Floats, limit: float) -> list[int]:
     """Non-maximum suppression: the strongest boxes, best first, none sharing more than `limit` (IoU)."""
     waiting, area = np.argsort(-scores, kind="stable"), areas(boxes)

@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from faceveil.faces.boxes import best_of_each, shown_by
+from faceveil.faces.boxes import best_of_each, part_of_any
 from faceveil.faces.face import Face, Floats, Image
 from faceveil.faces.mesh import with_mesh
 from faceveil.faces.views import Sizes, View, close_up, tiles
@@ -212,14 +212,30 @@ def _confirmed(image: Image, close_up: CloseUp, boxes: Floats, hint: float) -> l
             CONFIRM, turned[n].score
         ):  # the second turn only where the first settled nothing
             best[i] = turned[n]
+    best |= _better_on_their_side(close_up, boxes, {i: best[i] for i in open_}, hint)
     sure = [face.box_xyxy for face in best.values() if face.score >= CONFIRM]
     open_ = [
-        i for i in open_ if best[i].score < CONFIRM and not shown_by(boxes[i], sure)
+        i for i in open_ if best[i].score < CONFIRM and not part_of_any(boxes[i], sure)
     ]  # no parts of faces
     settled = _settled_otherwise(image, close_up, {i: boxes[i] for i in open_}, hint)
     settled |= _settled_by_mesh(image, {i: best[i] for i in open_ if i not in settled})
     best |= settled
     return [best[i] for i in sorted(best) if best[i].score >= CONFIRM or i in settled]
+
+
+def _better_on_their_side(
+    close_up: CloseUp, boxes: Floats, faces: dict[int, Face], hint: float
+) -> dict[int, Face]:
+    """Of faces that tilted looks settled those that a quarter turn shows better: their box is another."""
+    views = [
+        (i, _look(close_up, boxes[i], degrees))
+        for i in faces
+        if faces[i].score >= CONFIRM
+        for degrees in QUARTERS
+    ]
+    seen = _faces_in_looks([view for _, view in views], hint)
+    weakest_first = sorted(seen, key=lambda n: seen[n].score)
+    return {views[n][0]: seen[n] for n in weakest_first if seen[n].score > faces[views[n][0]].score}
 
 
 def _settled_otherwise(
