@@ -51,8 +51,8 @@ IN_COMPANY = {  # what a run over a set adds, at the highest level and below
     True: "In a run, none is nearer to anybody else, old face or new, than chance, and shows age, gender and "
     "beard of one of at least three people.",
 }
-# Of the push, for each of choice.CHOICES: with all of it recognisers are further off than strangers are, and faces look
-# worse; who is hard to hide needs more.
+# Of the push, for each of choice.CHOICES: with all of it recognisers are further off than strangers are, and faces
+# look worse; who is hard to hide needs more.
 FORCE = (0.6, 1.0, 1.7, 2.4)
 CARDS = (
     "mobilestylegan.ffhq-1024", "bisenet.celebamask", "iris.64", "age.v1", "gender.v1", "expression.fer",
