@@ -237,6 +237,7 @@ def protected_with(verdicts, shades, monkeypatch, portrait):
     tries = iter(shades)
     monkeypatch.setattr(flow, "moved_code", lambda *_: pool().codes[0])
     monkeypatch.setattr(flow, "led_away", lambda source, target, wplus, force: wplus)
+    monkeypatch.setattr(flow, "corrected", lambda source, wplus, shown: wplus)
     monkeypatch.setattr(
         flow, "joined", lambda *given: np.full((given[3], given[3], 3), next(tries), np.uint8)
     )
@@ -257,14 +258,14 @@ def test_a_face_that_fails_six_times_is_tried_again(monkeypatch, portrait):
 
 def test_of_tries_the_best_is_kept(monkeypatch, portrait):
     promises = {"mended_by": lambda *_: True}
-    verdicts = iter([passing(suits=False, misfit=misfit, **promises) for misfit in (3, 1, 2)])
-    face, after = protected_with(verdicts, (60, 200, 130), monkeypatch, portrait)
+    verdicts = iter([passing(suits=False, misfit=misfit, **promises) for misfit in (3, 4, 1, 4, 2, 4)])
+    face, after = protected_with(verdicts, (60, 80, 200, 130, 140, 90), monkeypatch, portrait)
     assert np.abs(after[tuple(face.centre.astype(int)[::-1])].astype(int) - 200).max() <= 1
 
 
 def test_a_second_target_is_tried_only_where_a_sketch_shows_what_is_missing(monkeypatch, portrait):
-    verdicts = iter([passing(suits=False, misfit=3, mended_by=lambda *_: False)])
-    face, after = protected_with(verdicts, (60,), monkeypatch, portrait)
+    verdicts = iter([passing(suits=False, misfit=misfit, mended_by=lambda *_: False) for misfit in (3, 4)])
+    face, after = protected_with(verdicts, (60, 90), monkeypatch, portrait)
     assert np.abs(after[tuple(face.centre.astype(int)[::-1])].astype(int) - 60).max() <= 1
 
 

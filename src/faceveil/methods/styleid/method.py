@@ -33,7 +33,7 @@ from faceveil.methods.styleid.deal import dealt
 from faceveil.methods.styleid.guests import met, received, seen, targets_for
 from faceveil.methods.styleid.layers import LAYERS, WHOLE, swapped
 from faceveil.methods.styleid.measure import Source, encoder, measure
-from faceveil.methods.styleid.move import choose, led_away, moved_code, promising, sketch
+from faceveil.methods.styleid.move import OFF, choose, corrected, led_away, moved_code, promising, sketch
 from faceveil.methods.styleid.paste import REGIONS, from_on, part_of
 from faceveil.methods.styleid.render import generator, joined, prepare
 from faceveil.methods.styleid.swapper import mixed
@@ -65,6 +65,7 @@ class Tried(NamedTuple):
 
     pasted: tuple[Image, Region]  # the part of the photo around it, and where it changed
     verdict: Verdict
+    wplus: Vector
 
 
 @dataclass(frozen=True)
@@ -194,7 +195,7 @@ class StyleId:
             found = self._tried(source, target, number)
             if found is not None:
                 others = islice(left, TRIED - 1 - number % TRIED)
-                return self._mended(source, found, others).pasted
+                return self._mended(source, self._corrected(source, found), others).pasted
         return None
 
     def _mended(self, source: Source, found: "Tried", others: Iterator[tuple[int, int]]) -> "Tried":
@@ -203,17 +204,28 @@ class StyleId:
             if found.verdict.suits:
                 break
             if self.may_mend(source, target, number, found.verdict):
-                found = _better(found, self._tried(source, target, number))
+                other = self._tried(source, target, number)
+                found = _better(found, other and self._corrected(source, other))
         return found
+
+    def _corrected(self, source: Source, found: Tried) -> Tried:
+        """The same face of another age or mood, with another mouth, where these are plainly off in the photo and it
+        fits better then."""
+        if found.verdict.suits and abs(found.verdict.years) <= OFF:
+            return found
+        return _better(found, self._shown(source, corrected(source, found.wplus, found.verdict)))
 
     def may_mend(self, source: Source, target: int, number: int, lacking: Verdict) -> bool:
         """Whether a target's sketch shows what another's face lacked."""
         return lacking.mended_by(sketch(source, target, _turn(number)).seen, source.person)
 
     def _tried(self, source: Source, target: int, number: int) -> "Tried | None":
-        """A target's new face in the photo, in the smallest region that does, if it holds the check and keeps apart
-        from others."""
-        crop = joined(self.code(source, target, number), source.small, source.share, source.alignment.size)
+        """A target's new face in the photo, if it holds the check and keeps apart from others."""
+        return self._shown(source, self.code(source, target, number))
+
+    def _shown(self, source: Source, wplus: Vector) -> "Tried | None":
+        """A code's face, in the smallest region that does."""
+        crop = joined(wplus, source.small, source.share, source.alignment.size)
         for region in from_on(self.smallest):
             cut: Mask = part_of(source.mask, region, source.mesh)
             where = placed(source.image, source.alignment, cut)
@@ -222,7 +234,7 @@ class StyleId:
             photo = paste(source.image, crop, source.alignment, cut, feather=0)
             verdict = check(photo, source.face, source.embeddings, source.person)
             if verdict.holds(self.needed) and (self.company or Company()).apart(verdict.embeddings):
-                return Tried((photo, where), verdict)
+                return Tried((photo, where), verdict, wplus)
         return None
 
     def candidates(self, source: Source, rng: np.random.Generator) -> Iterator[int]:

@@ -12,18 +12,22 @@ from numpy.typing import NDArray
 from faceveil.faces import Face
 from faceveil.faces.attributes import Attributes, attributes
 from faceveil.faces.face import Image
-from faceveil.methods.styleid.check import embeddings, margins, same_gender
+from faceveil.methods.styleid.check import Verdict, embeddings, margins, same_gender
 from faceveil.methods.styleid.choice import TRIED, shortlists
 from faceveil.methods.styleid.control import control, step_to_people
 from faceveil.methods.styleid.looks import (
+    AGE,
     EYES,
     FELT,
     KIND,
+    LEAST,
     MOODS,
+    MOUTH,
     NAMES,
     OF_KIND,
     PITCH,
     TEETH,
+    TRAITS,
     YAW,
     face_in_crop,
     looks,
@@ -39,8 +43,9 @@ from faceveil.models.mobilestylegan import Floats as Vector
 
 FEATURES = slice(2, 13)  # slots that are the target's
 TYPICAL = 0.92  # of what a target differs from the mean face: less looks more natural, and more alike
+OFF = 6.0  # years, from which a face is corrected
 CORRECTION = 0.8  # of what the sketch is off; directions are not quite independent
-AWAY = (1.3, 1.8, 2.4, 3.2)  # deviations of people from the source, for each of choice.CHOICES
+AWAY = (1.8, 2.2, 2.7, 3.5)  # deviations of people from the source, for each of choice.CHOICES
 # How much of each trait's difference is moved. Mouth width and eye opening are as much shape as expression, and
 # taken over whole they bring a person's AUC up by 0.07 to 0.1.
 SHARE = np.array([1.0, 1.0, 1.0, 0.3, 0.7, 1.0, 0.3, 1.0, 1.0, 1.0] + [1.0] * len(KIND + MOODS))
@@ -131,6 +136,18 @@ def moved_code(source: Source, target: int, turn: int = 0) -> Vector:
     first = sketch(source, target, turn)
     off = _change(source.person, first.traits)
     return with_features(source, control().moved(first.wplus, CORRECTION * off, SECOND))
+
+
+def corrected(source: Source, wplus: Vector, shown: Verdict) -> Vector:
+    """A code moved by what was off of it in the photo: age, mouth, eyes and mood."""
+    change = np.zeros(len(TRAITS))
+    change[AGE] = -shown.years if abs(shown.years) > OFF else 0.0
+    change[[MOUTH, TEETH]] = -shown.change[[MOUTH, TEETH]]
+    change[EYES] = max(0.0, -float(shown.change[EYES]))
+    if not shown.same_expression:
+        moods = shown.expression[[EXPRESSIONS.index(mood) for mood in MOODS]]
+        change[FELT] = _change_of_mood(source.person, np.log(np.maximum(moods, LEAST)))
+    return with_features(source, control().moved(wplus, change, FIRST))
 
 
 def with_features(source: Source, wplus: Vector) -> Vector:
