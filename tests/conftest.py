@@ -1,6 +1,9 @@
 """What all tests share: the example photos (people who do not exist) and where other data may be."""
 
+import ctypes
+import gc
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -10,12 +13,28 @@ from faceveil.photos import read_photo
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples" / "photos"
+LARGE = 3 << 30  # bytes
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _state_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> None:
     """What runs that are cut off remember stays among the tests' files."""
     os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _memory_for_the_next_file() -> Iterator[None]:
+    """Networks that a file of tests has built go when the process has grown large: two of them share a machine."""
+    yield
+    status = Path("/proc/self/statm")
+    if status.exists() and int(status.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") > LARGE:
+        from faceveil.models.runtime import forget
+
+        forget()
+        gc.collect()
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)
 
 
 @pytest.fixture(scope="session")

@@ -216,3 +216,14 @@ os._exit(any(thread.is_alive() for thread in threads))
 def test_threads_are_wanted_where_an_engine_works_in_this_process():
     assert threads_wanted("threads", 16) == 16 and threads_wanted("auto", 2) == 2
     assert [threads_wanted(*how) for how in (("auto", 16), ("processes", 2), ("serial", 2))] == [0, 0, 0]
+
+
+def test_what_was_built_once_can_be_forgotten():
+    from faceveil.models.runtime import forget, once
+
+    built: list[int] = []
+    build = once(lambda number: built.append(number) or [number])
+    first = build(3)
+    assert build(3) is first and built == [3]
+    forget()
+    assert build(3) == first and build(3) is not first and built == [3, 3]

@@ -35,6 +35,7 @@ MOST_THREADS = 4  # beyond, threads would wait for the interpreter; processes st
 AT_ONCE = 8  # calls that wait for the engine together
 CONVERTER = "openvino.tools.ovc"
 _first_use = threading.Lock()
+_built: list[Callable[[], None]] = []  # how to forget what `once` keeps
 _streams = 1
 
 
@@ -66,6 +67,7 @@ def threads_wanted(engine: str, workers: int | None) -> int:
 def once(build: Callable[..., Built]) -> Callable[..., Built]:
     """functools.cache for what is dear to build: threads that want the same wait for the first."""
     cached = cache(build)
+    _built.append(cached.cache_clear)
     locks: dict[Any, threading.RLock] = {}
 
     @wraps(build)
@@ -74,6 +76,12 @@ def once(build: Callable[..., Built]) -> Callable[..., Built]:
             return cached(*arguments)
 
     return locked
+
+
+def forget() -> None:
+    """Let go of all networks and tables that were built once: a process that has used many sizes holds gigabytes."""
+    for clear in _built:
+        clear()
 
 
 def openvino() -> ModuleType:
