@@ -256,7 +256,7 @@ class OfCode(StyleId, ABC):
     Where that alone does not hide the source, later targets are led away from it.
     """
 
-    tries: int = 6  # what stays of the source is its own code: another kind of target helps little
+    tries: int = 9  # what stays of the source is its own code: another kind of target helps little
 
     def candidates(self, source: Source, rng: np.random.Generator) -> Iterator[int]:
         """Targets as they come: what becomes of them depends on the source's code."""
