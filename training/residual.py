@@ -20,8 +20,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from faceveil.methods.styleid.paste import STAYS, grown
 from faceveil.models.generator import synthesis
-from faceveil.models.parser import FACE, GLASSES, HAIR
+from faceveil.models.parser import FACE, GLASSES
 from faceveil.models.torch.lpips import Lpips
 from faceveil.models.torch.mobilestylegan import Synthesis, _first, _last, cut, haar_up
 from faceveil.models.torch.residual import Residual
@@ -124,17 +125,8 @@ class Faces:
 
 
 def face_mask(labels: np.ndarray, grow: float, feather: float) -> np.ndarray:
-    """1 where a new face goes, 0 where the photo stays."""
-    hard = np.isin(labels, (*FACE, GLASSES)).astype(np.uint8)
-    hard = cv2.morphologyEx(hard, cv2.MORPH_CLOSE, np.ones((3, 3), np.uint8))
-    r = round(grow)
-    if r > 0:
-        grown = cv2.dilate(hard, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * r + 1, 2 * r + 1)))
-        stays = np.isin(labels, (HAIR, 18, 16, 9, 0))  # these keep their own pixels
-        hard = np.where(stays, hard, grown)
-    return (
-        cv2.GaussianBlur(hard.astype(np.float32), (0, 0), feather) if feather > 0 else hard.astype(np.float32)
-    )
+    """1 where a new face goes, 0 where the photo stays, as the program pastes it."""
+    return grown(np.isin(labels, (*FACE, GLASSES)), np.isin(labels, STAYS), grow, feather)
 
 
 class Sample:

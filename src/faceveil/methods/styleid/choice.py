@@ -1,6 +1,6 @@
 """Choose targets for a face: few that suit it well at first, then from ever wider choices.
 
-What stays of the source (hair, outline, light) brings a swapped face nearer to it, so being a stranger is not enough:
+What stays of the source (hair, ears, frame, light) brings a new face nearer to it, so being a stranger is not enough:
 of those that suit, the ones further from the source are taken, at random, so that two photos of one person differ, or
 as they were dealt out to a set (`deal.py`).
 Those that hardly any other resembles are left out: they look odd. Recognisers see children as much alike, and of

@@ -82,8 +82,8 @@ def face_in_crop(crop: Image) -> Face:
 def closely(image: Image, face: Face) -> Face:
     """The face with the mesh that the network reads in a crop as tight as `face_in_crop`'s; its points stay.
 
-    The mesh follows the crop: in that of a detector's box it is some 6 % wider and 10 % higher, so that a new face
-    laid over it would be too large for the head.
+    The mesh follows the crop: in that of a detector's box it is some 6 % wider and 10 % higher, so that
+    looks read so would differ from those of sketches.
     """
     near = face
     for _ in range(2):  # the first points are those of a mesh that is too large

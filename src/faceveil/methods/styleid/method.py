@@ -124,7 +124,7 @@ class StyleId:
 
     @property
     def smallest(self) -> str:
-        """The first of mask.REGIONS that is tried."""
+        """The first of paste.REGIONS that is tried."""
         return PRIVACY[self.privacy][1]
 
     @property

@@ -34,12 +34,12 @@ BYTE = 127.0  # embeddings and axes are stored as bytes of the largest value
 SURE = 0.85  # of a target's gender, so that no later step can tip it
 # What may differ between a face and its target, and what one unit of unlikeness is beyond that. The closer a target
 # were to resemble its source in every number, the better two photos of one person could be told by their targets.
-# Looks, in the order of looks.NAMES, can be moved, and skin is recoloured.
+# Looks, in the order of looks.NAMES, can be moved, and the light is the photo's.
 LOOKS_UNIT = np.array([10.0, 8.0, 0.07, 0.07, 0.025, 1.6, 0.038, 0.07, 0.07])
 AGE_FREE, AGE_UNIT = 3.0, 1.5
 SKIN_FREE, SKIN_UNIT = 20.0, 20.0
 SHADE_FREE, SHADE_UNIT = 0.1, 0.1
-HAIR_FREE, HAIR_UNIT = 15.0, 8.0  # in Lab: dark hair made light is a smear, light hair made dark a smudge
+HAIR_FREE, HAIR_UNIT = 15.0, 8.0  # in Lab: brows and strands go with the hair that stays
 FAR = 3.0  # units of age from which unlikeness grows linearly
 EXPRESSION_UNIT, ORIGIN_UNIT = 0.13, 0.09  # of a probability
 MINOR = "age under 18"  # AttrNet tells children better than the network that tells years
