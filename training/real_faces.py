@@ -12,6 +12,7 @@ import argparse
 import hashlib
 import json
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -72,18 +73,26 @@ def _shrink(image: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
     return cv2.resize(image, (size, size), interpolation=cv2.INTER_AREA)
 
 
+def seen(listed: tuple[Path, RealFace]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]] | None:
+    """A photo's face and its mask; None where no face is found."""
+    path, record = listed
+    photo = cv2.cvtColor(cv2.imread(str(path)), cv2.COLOR_BGR2RGB)
+    if record.set == "ffhq":  # aligned already
+        return _shrink(photo, SIZE), np.full((MASK_SIZE, MASK_SIZE), 255, np.uint8)
+    return align(photo)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path)
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--workers", type=int, default=1)
     options = parser.parse_args()
+    listed = list(list_faces(options.data))
     images, masks, records = [], [], []
-    for path, record in list_faces(options.data):
-        photo = cv2.cvtColor(cv2.imread(str(path)), cv2.COLOR_BGR2RGB)
-        if record.set == "ffhq":  # aligned already
-            crop = _shrink(photo, SIZE), np.full((MASK_SIZE, MASK_SIZE), 255, np.uint8)
-        else:
-            crop = align(photo)
+    with ProcessPoolExecutor(options.workers) as pool:
+        crops = pool.map(seen, listed, chunksize=64)
+    for (_, record), crop in zip(listed, crops, strict=True):
         if crop is not None:
             images.append(crop[0])
             masks.append(crop[1])
