@@ -1,17 +1,21 @@
 """Train the network that joins a new face to its photo: python -m training.residual FACES RUN [--minutes 60]
 
-FACES is the folder of `parsed.py`; RUN holds checkpoint.pt, log.csv and residual.npz. A run that was stopped goes on.
+FACES is the folder of `parsed.py`; RUN holds checkpoint.pt, log.csv and residual.npz. A run that was stopped goes on;
+one with --start begins with the weights of a file that was packed.
 
-The network sees the photo without its face and the generator's 64-px map of the new face, and says what to add to
-that map. Two kinds of faces teach it: the photo's own code, from which the photo is asked back, and a code whose
-identity slots are another's, which must keep its own detail, take the photo's slow colours, and meet the photo where
-the face ends. What of the face is to be replaced is hidden from it.
+The network sees the photo with only the light on its skin where its face is, and the generator's 64-px map of the new
+face, and says what to add to that map. Two kinds of faces teach it: the photo's own code, from which the photo is
+asked back, and a code whose identity slots are another's (one of `swapped.py`, or another photo's), which must keep
+its own detail, take the photo's slow colours, meet the photo where the face ends, and pass for a photo: a critic
+(`training/critic.py`) learns to tell pasted faces from photos. What of the face is to be replaced is hidden from
+both.
 """
 
 import argparse
 import csv
 import json
 import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import cv2
@@ -20,6 +24,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from faceveil.methods.styleid.light import SKINS, around, light_of
 from faceveil.methods.styleid.paste import STAYS, grown
 from faceveil.models.generator import synthesis
 from faceveil.models.parser import FACE, GLASSES
@@ -27,6 +32,7 @@ from faceveil.models.torch.lpips import Lpips
 from faceveil.models.torch.mobilestylegan import Synthesis, _first, _last, cut, haar_up
 from faceveil.models.torch.residual import Residual
 from faceveil.models.windows import WHOLE, Window
+from training.critic import Critic
 from training.losses import any_window
 
 SLOTS = slice(2, 13)  # of identity
@@ -36,33 +42,37 @@ WEIGHTS = {
     "lpips": 1.0,
     "detail": 1.0,
     "outside": 1.0,
-    "slow": 1.0,
+    "slow": 2.0,
     "own detail": 1.5,
     "seam": 1.0,
     "seam detail": 1.0,
+    "critic": 0.1,
     "size": 0.003,
 }
+CRITIC_RATE = 4e-4
+WARM = 100  # steps of the critic alone, before it counts
 
 
 class Generator(nn.Module):
-    """The generator from its 64-px map on."""
+    """The generator up to its 64-px map and on from it."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
         self.net = Synthesis(synthesis(size))
 
     def start(self, wplus: Tensor) -> Tensor:
-        return self.net.map_after(4, wplus)
+        return self.net.map_after(4, wplus.to(self.net.kernel.dtype)).float()
 
     def finish(self, x: Tensor, wplus: Tensor, window: Window = WHOLE) -> Tensor:
         net, shown = self.net, WHOLE.part(64)
+        x, wplus = x.to(net.kernel.dtype), wplus.to(net.kernel.dtype)
         wanted = window.part(64, net.margins[3])
         x, shown = cut(x, wanted, shown), wanted
         for block, size, margin in zip(net.blocks[4:], net.sizes[4:], net.margins[4:], strict=True):
             wanted = window.part(size, margin)
             x, shown = block(x, wplus, shown, wanted), wanted
         x = cut(x, window.part(net.sizes[-1]), shown) * net.style(wplus)
-        rgb = _first(F.linear(_last(x), net.kernel[:, :, 0, 0], net.bias))
+        rgb = _first(F.linear(_last(x), net.kernel[:, :, 0, 0], net.bias)).float()
         return haar_up(rgb, torch.ones_like(rgb[:1, :, :1, :1])) if rgb.shape[1] == 12 else rgb
 
 
@@ -73,6 +83,11 @@ class Faces:
         with np.load(folder / "parsed.npz") as parsed:
             ids, labels = parsed["ids"], parsed["lab"]
             self.codes = parsed["codes"].astype(np.float32)
+        self.swapped = {}
+        if (folder / "swapped.npz").exists():
+            with np.load(folder / "swapped.npz") as swapped:
+                self.swapped = dict(zip(swapped["ids"].tolist(), swapped["codes"], strict=True))
+        self.ids = ids.tolist()
         photos, masks = (np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("real", "mask"))
         self.images, self.inside = [photos[i] for i in ids], [masks[i] for i in ids]
         every = json.loads((folder / "real.json").read_text())
@@ -117,6 +132,13 @@ class Faces:
             / 255
         )
 
+    def new_code(self, i: int, rng: np.random.Generator) -> np.ndarray:
+        """The photo's own code with the features of another face: the program's choice, or another photo's."""
+        code, chosen = self.codes[i].copy(), self.swapped.get(self.ids[i])
+        other = self.codes[self.partner(i, rng)] if chosen is None or rng.random() < 0.25 else chosen
+        code[SLOTS] = other[SLOTS].astype(np.float32)
+        return code
+
     def partner(self, i: int, rng: np.random.Generator) -> int:
         """Another face whose parts lie about where this one's do."""
         few = rng.choice(len(self.weights), 60, p=self.weights)
@@ -134,9 +156,7 @@ class Sample:
         self, faces: Faces, i: int, rng: np.random.Generator, swap: bool, plain: bool = False
     ) -> None:
         image, labels, inside = np.asarray(faces.images[i]), faces.labels[i], np.asarray(faces.inside[i])
-        code = faces.codes[i].copy()
-        if swap:
-            code[SLOTS] = faces.codes[faces.partner(i, rng)][SLOTS]
+        code = faces.new_code(i, rng) if swap else faces.codes[i]
         mask = face_mask(labels, 4 if plain else rng.uniform(0, 8), 1.5 if plain else rng.uniform(0.5, 3))
         if not plain:
             if rng.random() < 0.3:  # a thing before the face
@@ -147,6 +167,7 @@ class Sample:
             image = np.clip(image * gain, 0, 255)
         self.swap = swap
         self.photo = _tensor(image) * 2 - 1
+        self.seen = _tensor(around(image, 1 - mask, light_of(image, np.isin(labels, SKINS)))) * 2 - 1
         self.mask = torch.from_numpy(np.ascontiguousarray(mask, np.float32))[None, None]
         there = cv2.resize(inside, (256, 256)).astype(np.float32) / 255
         self.there = torch.from_numpy((there > 0.99).astype(np.float32))[None, None]
@@ -178,19 +199,56 @@ def down(x: Tensor) -> Tensor:
     return F.avg_pool2d(x, 2)
 
 
+def mean(maps: Iterable[Tensor]) -> Tensor:
+    return torch.stack([places.mean() for places in maps]).mean()
+
+
+def half() -> torch.autocast:
+    return torch.autocast("cpu", torch.bfloat16)
+
+
+class View:
+    """A render of a joined map beside its photo: whole and small, or a part of it closely."""
+
+    def __init__(
+        self,
+        training: "Training",
+        y: Tensor,
+        sample: Sample,
+        shown: Callable[[Tensor], Tensor],
+        window: Window,
+    ) -> None:
+        generator = training.g128 if window is WHOLE else training.g256
+        self.photo, self.mask = shown(sample.photo), shown(sample.mask)
+        there = (shown(sample.there) > 0.99).float()
+        found = generator.finish(y, sample.code, window)
+        self.found = there * found + (1 - there) * self.photo
+        self.pasted = self.mask * self.found + (1 - self.mask) * self.photo
+        soft = blur(self.mask, 4.0)
+        self.band = 4 * soft * (1 - soft)
+        with half():
+            self.taps_found = training.lpips.taps(self.found)
+            self.taps_pasted = training.lpips.taps(self.pasted)
+            with torch.no_grad():
+                self.taps_photo = training.lpips.taps(self.photo)
+
+
 class Training:
-    def __init__(self, faces: Path, run: Path, rate: float) -> None:
+    def __init__(self, faces: Path, run: Path, rate: float, start: Path | None = None) -> None:
         self.run, self.rate = run, rate
         self.faces = Faces(faces)
         self.g128, self.g256 = Generator(128), Generator(256)
         self.lpips = Lpips("alexnet")
         torch.manual_seed(0)
-        self.net = Residual()
+        self.net, self.critic = Residual(), Critic()
         stats = np.load(faces / "mapstats.npz")
         self.net.scale.copy_(torch.from_numpy(stats["scale"]).view(1, -1, 1, 1))
         self.net.centre.copy_(torch.from_numpy(stats["centre"]).view(1, -1, 1, 1))
         self.optimizer = torch.optim.AdamW(
             self.net.parameters(), lr=rate, weight_decay=1e-4, betas=(0.9, 0.99)
+        )
+        self.critic_optimizer = torch.optim.AdamW(
+            self.critic.parameters(), lr=CRITIC_RATE, weight_decay=1e-4, betas=(0.5, 0.99)
         )
         self.step, self.seconds = 0, 0.0
         if (run / "checkpoint.pt").exists():
@@ -198,10 +256,17 @@ class Training:
             self.net.load_state_dict(saved["net"])
             self.average = saved["average"]
             self.optimizer.load_state_dict(saved["optimizer"])
+            self.critic.load_state_dict(saved["critic"])
+            self.critic_optimizer.load_state_dict(saved["critic optimizer"])
             self.step, self.seconds = saved["step"], saved["seconds"]
         else:
+            if start:
+                with np.load(start) as packed:
+                    self.net.unpack({k: torch.from_numpy(v.astype(np.float32)) for k, v in packed.items()})
             self.average = {k: v.clone() for k, v in self.net.state_dict().items()}
-        for module in (self.net, self.g128, self.g256):
+        for generator in (self.g128, self.g256):
+            generator.to(torch.bfloat16)
+        for module in (self.net, self.critic, self.g128, self.g256):
             module.to(memory_format=torch.channels_last)
 
     def save(self) -> None:
@@ -212,6 +277,8 @@ class Training:
                 "net": self.net.state_dict(),
                 "average": self.average,
                 "optimizer": self.optimizer.state_dict(),
+                "critic": self.critic.state_dict(),
+                "critic optimizer": self.critic_optimizer.state_dict(),
                 "step": self.step,
                 "seconds": self.seconds,
             },
@@ -226,61 +293,81 @@ class Training:
         np.savez(path, **{k: v.detach().numpy().astype(np.float16) for k, v in self.net.packed().items()})
         self.net.load_state_dict(current)
 
-    def losses(self, sample: Sample, rng: np.random.Generator) -> dict[str, Tensor]:
+    def losses(self, sample: Sample, rng: np.random.Generator) -> tuple[dict[str, Tensor], Tensor]:
+        """Each loss, and the critic's own."""
         with torch.no_grad():
             x = self.g128.start(sample.code)
-        keep = 1 - sample.mask
-        r = self.net(sample.photo, keep * sample.there, x)
+        with half():
+            r = self.net(sample.seen, 1 - sample.mask, x).float()
         y = x + r
-        found = self.g128.finish(y, sample.code)
-        photo, mask, there = down(sample.photo), down(sample.mask), (down(sample.there) > 0.99).float()
-        soft = blur(mask, 4.0)
-        band = 4 * soft * (1 - soft)
-        found_in = there * found + (1 - there) * photo
+        whole = View(self, y, sample, down, WHOLE)
         window = any_window(rng)
         part = window.part(256)
-        big = self.g256.finish(y, sample.code, window)
-        bphoto, bmask, bthere = (cut(t, part) for t in (sample.photo, sample.mask, sample.there))
-        out = {}
-        if not sample.swap:
-            weight = 0.4 + 0.6 * mask + band
-            out["pixels"] = (weight * (found_in - photo).abs()).mean()
-            out["lpips"] = self.lpips(found_in, photo).mean()
-            out["detail"] = self.lpips(bthere * big + (1 - bthere) * bphoto, bphoto).mean()
+        close = View(self, y, sample, lambda image: cut(image, part), window)
+        out = {"size": (r / self.net.scale).square().mean()}
+        if sample.swap:
+            out |= self.of_new_face(x, sample, whole, close)
         else:
-            with torch.no_grad():
-                plain = self.g128.finish(x, sample.code)
-            weight = 0.4 * (1 - mask) + band * (1 - mask)
-            out["outside"] = (weight * (found_in - photo).abs()).mean()
-            slow = (blur(found_in, 8.0) - blur(photo, 8.0)).abs()
-            out["slow"] = (mask * slow).mean()
-            inner = (blur(mask, 2.0) > 0.98).float()
-            out["own detail"] = (
-                inner * ((found - blur(found, 6.0)) - (plain - blur(plain, 6.0))).abs()
-            ).mean()
+            out |= self.of_own_face(whole, close)
+        views = (whole, close)
+        out["critic"] = mean(-s for v in views for s in self.critic(v.taps_pasted, v.pasted, v.mask))
+        for parameter in self.critic.parameters():
+            parameter.requires_grad_(True)
+        apart = []
+        for v in views:
+            made = [tap.detach() for tap in v.taps_pasted], v.pasted.detach()
+            apart += [F.relu(1 - places) for places in self.critic(v.taps_photo, v.photo, v.mask)]
+            apart += [F.relu(1 + places) for places in self.critic(*made, v.mask)]
+        return out, mean(apart)
+
+    def of_own_face(self, whole: "View", close: "View") -> dict[str, Tensor]:
+        """The photo is asked back."""
+        weight = 0.4 + 0.6 * whole.mask + whole.band
+        return {
+            "pixels": (weight * (whole.found - whole.photo).abs()).mean(),
+            "lpips": self.lpips.distance(whole.taps_found, whole.taps_photo).mean(),
+            "detail": self.lpips.distance(close.taps_found, close.taps_photo).mean(),
+        }
+
+    def of_new_face(self, x: Tensor, sample: Sample, whole: "View", close: "View") -> dict[str, Tensor]:
+        """Around the face the photo, in it the new face's own detail in the photo's slow colours, and no seam."""
+        with torch.no_grad():
+            plain = self.g128.finish(x, sample.code)
+        found, photo, mask = whole.found, whole.photo, whole.mask
+        weight = (0.4 + whole.band) * (1 - mask)
+        inner = (blur(mask, 2.0) > 0.98).float()
+        own = (found - blur(found, 6.0)) - (plain - blur(plain, 6.0))
+        return {
+            "outside": (weight * (found - photo).abs()).mean(),
+            "slow": (mask * (blur(found, 8.0) - blur(photo, 8.0)).abs()).mean(),
+            "own detail": (inner * own.abs()).mean(),
             # What is pasted should look like the render that it is cut from.
-            pasted = mask * found_in + (1 - mask) * photo
-            out["seam"] = self.lpips(found_in, pasted).mean()
-            bpasted = bmask * big + (1 - bmask) * bphoto
-            out["seam detail"] = self.lpips(bthere * big + (1 - bthere) * bphoto, bpasted).mean()
-        out["size"] = (r / self.net.scale).square().mean()
-        return out
+            "seam": self.lpips.distance(whole.taps_found, whole.taps_pasted).mean(),
+            "seam detail": self.lpips.distance(close.taps_found, close.taps_pasted).mean(),
+        }
 
     def one_step(self, batch: int, left: float) -> dict[str, float]:
         rng = np.random.default_rng([7, self.step])
-        for group in self.optimizer.param_groups:
-            group["lr"] = self.rate * min(1.0, (self.step + 1) / 30) * max(0.05, left)
-        self.optimizer.zero_grad()
+        for optimizer, rate in ((self.optimizer, self.rate), (self.critic_optimizer, CRITIC_RATE)):
+            for group in optimizer.param_groups:
+                group["lr"] = rate * min(1.0, (self.step + 1) / 30) * max(0.05, left)
+            optimizer.zero_grad()
         seen: dict[str, list[float]] = {}
+        weights = WEIGHTS | {"critic": WEIGHTS["critic"] * min(1.0, max(0.0, self.step / WARM - 1))}
         for n in range(batch):
             i = int(rng.choice(len(self.faces.weights), p=self.faces.weights))
-            losses = self.losses(Sample(self.faces, i, rng, swap=n % 2 == 1), rng)
-            total = sum(WEIGHTS[k] * v for k, v in losses.items()) / batch
-            total.backward()
+            for parameter in self.critic.parameters():
+                parameter.requires_grad_(False)
+            losses, apart = self.losses(Sample(self.faces, i, rng, swap=n % 2 == 1), rng)
+            total = sum(weights[k] * v for k, v in losses.items()) + apart
+            (total / batch).backward()
             for k, v in losses.items():
                 seen.setdefault(k, []).append(float(v.detach()))
+            seen.setdefault("told apart", []).append(float(apart.detach()))
         norm = torch.nn.utils.clip_grad_norm_(self.net.parameters(), 1.0)
+        torch.nn.utils.clip_grad_norm_(self.critic.parameters(), 1.0)
         self.optimizer.step()
+        self.critic_optimizer.step()
         self.step += 1
         keep = min(AVERAGE, (self.step + 1) / (self.step + 10))
         with torch.no_grad():
@@ -300,7 +387,7 @@ class Training:
                 for k, v in self.losses(
                     Sample(self.faces, int(i), np.random.default_rng(int(i)), swap, plain=True),
                     np.random.default_rng(int(i)),
-                ).items():
+                )[0].items():
                     seen.setdefault(k, []).append(float(v.detach()))
         self.net.load_state_dict(current)
         return {"held " + k: float(np.mean(v)) for k, v in seen.items()}
@@ -316,7 +403,8 @@ class Training:
             for swap in (False, True):
                 s = Sample(self.faces, i, np.random.default_rng(i), swap, plain=True)
                 x = self.g256.start(s.code)
-                y = x + self.net(s.photo, (1 - s.mask) * s.there, x)
+                with half():
+                    y = x + self.net(s.seen, 1 - s.mask, x).float()
                 found = self.g256.finish(y, s.code)
                 pasted = s.mask * found + (1 - s.mask) * s.photo
                 line += ([s.photo] if not swap else []) + [self.g256.finish(x, s.code), found, pasted]
@@ -335,10 +423,11 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--rate", type=float, default=4e-4)
     parser.add_argument("--batch", type=int, default=6)
+    parser.add_argument("--start", type=Path, help="a packed network to begin with")
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    training = Training(options.faces, options.run, options.rate)
+    training = Training(options.faces, options.run, options.rate, options.start)
     options.run.mkdir(parents=True, exist_ok=True)
     begin = last = looked = time.monotonic()
     log = csv.writer((options.run / "log.csv").open("a"))

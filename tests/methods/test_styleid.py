@@ -236,24 +236,38 @@ def protected_with(verdicts, shades, monkeypatch, portrait):
     (face,) = find_faces(small)
     tries = iter(shades)
     monkeypatch.setattr(flow, "moved_code", lambda *_: pool().codes[0])
-    monkeypatch.setattr(flow, "led_away", lambda source, target, wplus, force: wplus)
+    monkeypatch.setattr(flow, "led_away", lambda source, target, wplus, force=1.0: wplus)
     monkeypatch.setattr(flow, "corrected", lambda source, wplus, shown: wplus)
-    monkeypatch.setattr(
-        flow, "joined", lambda *given: np.full((given[3], given[3], 3), next(tries), np.uint8)
-    )
+    monkeypatch.setattr(flow, "in_crop", lambda source, wplus: np.full_like(source.crop, next(tries)))
     monkeypatch.setattr(flow, "promising", lambda source, few, turn: iter(few))
-    monkeypatch.setattr(flow, "sketch", lambda *_: SimpleNamespace(seen=None))
+    monkeypatch.setattr(flow, "sketch", lambda *_: SimpleNamespace(seen=None, labels=np.zeros(len(LABELS))))
     monkeypatch.setattr(flow, "check", lambda *_: next(verdicts))
     after, _ = method("styleid").protect(small, face, RNG(0))
     return face, after
 
 
 def test_a_face_that_fails_six_times_is_tried_again(monkeypatch, portrait):
-    fails, passes = SimpleNamespace(holds=lambda _: False), passing(suits=True)
-    verdicts = iter([fails] * 6 + [passes])
+    verdicts = iter([failing(near=False)] * 6 + [passing(suits=True)])
     face, after = protected_with(verdicts, [200] * 7, monkeypatch, portrait)
     assert after[tuple(face.centre.astype(int)[::-1])].any()  # replaced, not covered
     assert next(verdicts, None) is None
+
+
+def test_a_face_that_is_only_too_near_is_pushed_once_more(monkeypatch, portrait):
+    near = [failing(near=True, nearest=margin) for margin in (0.7, 0.8, 0.9)]
+    verdicts = iter([*near, passing(suits=True, nearest=1.1)])
+    face, after = protected_with(verdicts, [60, 90, 130, 200], monkeypatch, portrait)
+    assert np.abs(after[tuple(face.centre.astype(int)[::-1])].astype(int) - 200).max() <= 1
+    assert next(verdicts, None) is None
+
+
+def test_a_push_that_gains_nothing_is_the_last_of_its_target(monkeypatch, portrait):
+    stuck = [failing(near=True, nearest=0.9), failing(near=True, nearest=0.9)]
+    verdicts = iter([*stuck, passing(suits=True, nearest=1.1)])
+    targets = []
+    monkeypatch.setattr(flow.StyleId, "code", lambda self, source, target, number: targets.append(target))
+    protected_with(verdicts, [60, 90, 200], monkeypatch, portrait)
+    assert len(targets) == 2 and next(verdicts, None) is None
 
 
 def test_of_tries_the_best_is_kept(monkeypatch, portrait):
@@ -269,8 +283,14 @@ def test_a_second_target_is_tried_only_where_a_sketch_shows_what_is_missing(monk
     assert np.abs(after[tuple(face.centre.astype(int)[::-1])].astype(int) - 60).max() <= 1
 
 
+def failing(near: bool, nearest: float = 0.9) -> SimpleNamespace:
+    return SimpleNamespace(holds=lambda _: False, only_near=lambda _: near, nearest=nearest)
+
+
 def passing(**more) -> SimpleNamespace:
-    return SimpleNamespace(**{"holds": lambda _: True, "embeddings": {}, "years": 0.0} | more)
+    return SimpleNamespace(
+        **{"holds": lambda _: True, "only_near": lambda _: False, "embeddings": {}, "years": 0.0} | more
+    )
 
 
 def test_a_sketch_mends_what_a_face_lacked_and_need_not_do_more():
@@ -279,10 +299,15 @@ def test_a_sketch_mends_what_a_face_lacked_and_need_not_do_more():
     older = Verdict({}, 1.0, unmoved, 30.0, True, True, {}, CALM)
     other_mood = Verdict({}, 1.0, unmoved, 0.0, True, False, {}, CALM)
     moved_on = np.roll(person.expression, 1)
-    assert older.mended_by(Attributes(person.age, person.female, moved_on), person)
-    assert not older.mended_by(Attributes(person.age + 20, person.female, person.expression), person)
-    assert other_mood.mended_by(Attributes(person.age + 20, person.female, person.expression), person)
-    assert not other_mood.mended_by(Attributes(person.age, person.female, moved_on), person)
+    same = (person.age, person.female, person.expression)
+    assert older.mended_by(Attributes(person.age, person.female, moved_on), 0, person)
+    assert not older.mended_by(Attributes(person.age + 20, person.female, person.expression), 0, person)
+    assert other_mood.mended_by(Attributes(person.age + 20, person.female, person.expression), 0, person)
+    assert not other_mood.mended_by(Attributes(person.age, person.female, moved_on), 0, person)
+    assert not other_mood.mended_by(Attributes(*same), 1, person)
+    bearded = replace(other_mood, same_expression=True, others=1)
+    assert bearded.mended_by(Attributes(*same), 0, person)
+    assert not bearded.mended_by(Attributes(*same), 1, person)
 
 
 def test_another_gender_is_a_worse_fit_than_any_age_or_expression():

@@ -1,12 +1,15 @@
 """A new face rendered with its photo: what is seen of the photo, what is kept of it, and what is not."""
 
+import cv2
 import numpy as np
 import pytest
 
 from faceveil.faces import find_faces
+from faceveil.methods.styleid.detail import matched
+from faceveil.methods.styleid.light import CELLS, light_of
 from faceveil.methods.styleid.measure import measure
 from faceveil.methods.styleid.move import FEATURES, with_features
-from faceveil.methods.styleid.paste import face_share, grown
+from faceveil.methods.styleid.paste import face_share, glasses_kept, grown
 from faceveil.methods.styleid.render import generator, in_photo, joined
 from faceveil.methods.styleid.targets import pool
 from faceveil.models import parser, residual
@@ -28,21 +31,59 @@ def code(source):
     return with_features(source, pool().codes[7])
 
 
-def test_a_new_face_is_told_nothing_of_the_old_one(source, code):
-    """Whatever stands where the face is, the same new face comes out, to the byte."""
+def test_a_new_face_is_told_the_light_of_the_old_one_alone(source, code):
+    """Whatever stands where the face is, in the same light the same new face comes out, to the byte."""
     inside = source.share == 1
     other = source.small.copy()
     other[inside] = RNG(0).integers(0, 256, other[inside].shape)
     share = np.where(inside, 1, 0).astype(np.float32)
-    one, two = (joined(code, photo, share, 256) for photo in (source.small, other))
+    one, two = (joined(code, photo, share, source.light, 256) for photo in (source.small, other))
     assert inside.mean() > 0.1 and np.array_equal(one, two)
+
+
+def test_the_light_is_a_colour_for_each_of_a_few_cells(source):
+    """Pixels that change places within a cell leave it as it is: no feature of a face is told."""
+    cells = source.small.reshape(CELLS, -1, CELLS, SIZE // CELLS, 3).swapaxes(1, 2)
+    mixed = RNG(0).permuted(cells.reshape(CELLS, CELLS, -1, 3), axis=2)
+    shuffled = mixed.reshape(CELLS, CELLS, -1, SIZE // CELLS, 3).swapaxes(1, 2).reshape(SIZE, SIZE, 3)
+    everywhere = np.ones((SIZE, SIZE), bool)
+    assert (shuffled != source.small).mean() > 0.5
+    assert np.allclose(light_of(source.small, everywhere), light_of(shuffled, everywhere), atol=1e-2)
+
+
+def test_the_light_is_that_of_the_skin_and_grey_where_there_is_none(source):
+    painted = np.where(source.skin[..., None], source.small, [0, 255, 0]).astype(np.uint8)
+    assert np.allclose(light_of(source.small, source.skin), light_of(painted, source.skin), atol=1e-3)
+    assert np.allclose(light_of(source.small, np.zeros((SIZE, SIZE), bool)), 127.5)
+
+
+def test_a_face_is_rendered_in_the_light_it_is_told(source, code):
+    inside = source.share == 1
+    dark, bright = (
+        joined(code, source.small, source.share, scale * source.light, 256) for scale in (0.6, 1.1)
+    )
+    assert bright[inside].mean() > 1.2 * dark[inside].mean()
+
+
+@pytest.mark.parametrize("blur", [0, 2])
+def test_a_render_is_as_sharp_as_its_photo(source, code, blur):
+    photo = cv2.GaussianBlur(source.crop, (0, 0), blur) if blur else source.crop
+    render = joined(code, source.small, source.share, source.light, source.alignment.size)
+    place = cv2.erode(source.skin.astype(np.uint8), np.ones((9, 9))) > 0
+    fine = [fineness(one)[place].mean() for one in (photo, render, matched(render, photo, source.skin))]
+    assert abs(fine[2] / fine[0] - 1) < abs(fine[1] / fine[0] - 1)
+
+
+def fineness(picture: np.ndarray) -> np.ndarray:
+    light = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY).astype(np.float32)
+    return np.abs(light - cv2.GaussianBlur(light, (0, 0), 1.4))
 
 
 def test_what_is_around_it_shows_in_the_same_rendering(source, code):
     """The photo's surroundings are nearer in the joined render than in the code's own."""
     around = source.share == 0
     alone = generator().render(code[None], 256)[0]
-    with_it = joined(code, source.small, source.share, 256)
+    with_it = joined(code, source.small, source.share, source.light, 256)
     far = [np.abs(one[around].astype(int) - source.small[around]).mean() for one in (alone, with_it)]
     assert far[1] < 0.8 * far[0]
 
@@ -50,8 +91,8 @@ def test_what_is_around_it_shows_in_the_same_rendering(source, code):
 def test_the_face_keeps_what_its_code_says(source, code):
     """Another target's features give another face in the same surroundings."""
     inside = source.share == 1
-    one = joined(code, source.small, source.share, 256)
-    two = joined(with_features(source, pool().codes[99]), source.small, source.share, 256)
+    one = joined(code, source.small, source.share, source.light, 256)
+    two = joined(with_features(source, pool().codes[99]), source.small, source.share, source.light, 256)
     changed = np.abs(one.astype(int) - two).mean(axis=2)
     assert changed[inside].mean() > 2 * changed[source.share == 0].mean()
 
@@ -83,14 +124,14 @@ def shown(what: int, where: tuple[slice, slice]) -> np.ndarray:
 
 
 FAR = np.full((468, 3), 128.0)  # a mesh that takes no place
+NOTHING = np.zeros((SIZE, SIZE), bool)
 UPPER = (slice(0, 90), slice(None))
 ACROSS = (slice(100, 130), slice(60, 200))
 
 
 @pytest.mark.parametrize("thing", [HAIR, HAT, BACKGROUND])
 def test_hair_hats_and_background_are_not_grown_over(thing):
-    crop = np.full((SIZE, SIZE, 3), 180, np.uint8)
-    share = face_share(crop, shown(thing, UPPER), FAR)
+    share = face_share(shown(thing, UPPER), FAR, NOTHING)
     assert share[:86].max() < 0.01 and share[95:].min() > 0.99
 
 
@@ -98,8 +139,20 @@ def test_hair_hats_and_background_are_not_grown_over(thing):
 def test_dark_glasses_stay_and_clear_ones_are_replaced(light, kept):
     crop = np.full((SIZE, SIZE, 3), 180, np.uint8)
     crop[ACROSS] = light
-    share = face_share(crop, shown(GLASSES, ACROSS), FAR)
+    shares = shown(GLASSES, ACROSS)
+    share = face_share(shares, FAR, glasses_kept(crop, shares)[0])
     assert bool(share[112:118, 100:160].max() < 0.01) is kept
+
+
+@pytest.mark.parametrize(("width", "kept"), [(3, True), (0, False)])
+def test_the_frame_of_clear_glasses_stays_before_new_eyes(width, kept):
+    crop = np.full((SIZE, SIZE, 3), 180, np.uint8)
+    cv2.rectangle(crop, (60, 100), (199, 129), (60, 30, 20), width) if width else None
+    crop[110:120, 100:150] = 60  # eyes
+    shares = shown(GLASSES, ACROSS)
+    share = face_share(shares, FAR, glasses_kept(crop, shares)[0])
+    assert share[112:118, 100:150].min() > 0.99
+    assert bool(share[100, 70:190].max() < 0.5) is kept and bool(share[129, 70:190].max() < 0.5) is kept
 
 
 def test_the_face_grows_where_nothing_stays():

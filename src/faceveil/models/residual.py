@@ -1,9 +1,10 @@
 """Join a new face to its photo: what to add to the generator's map of it, so that one rendering shows both.
 
 Where a code is rendered by itself, its skin, light, hair and frame are not the photo's, and no blending of two
-pictures makes one of them. So a network sees the photo without its face, and the generator's map at 64 px of the new
-one, and says what to add to that map; what comes out of the generator's later blocks then is hair, light, neck and
-face of one picture. It never sees the face that is replaced. `training/residual.py` teaches it.
+pictures makes one of them. So a network sees the photo with the light on its skin in the place of its face
+(`methods/styleid/light.py`), and the generator's map at 64 px of the new one, and says what to add to that map; what
+comes out of the generator's later blocks then is hair, light, neck and face of one picture. `training/residual.py`
+teaches it.
 """
 
 from functools import partial
@@ -25,7 +26,7 @@ LEVELS = 4
 
 
 def joining(photo: Node, keep: Node, weights: Weights) -> Join:
-    """For a photo, 1 × 3 × 256 × 256 in [-1, 1], and the share of each pixel that stays, 1 × 1 × 256 × 256."""
+    """For what is seen of a photo, 1 × 3 × 256 × 256 in [-1, 1], and how much of it stays, 1 × 1 × 256 × 256."""
     return partial(_joined, photo, keep, weights)
 
 
@@ -38,9 +39,7 @@ def _joined(photo: Node, keep: Node, weights: Weights, bands: list[Node]) -> lis
     """The map's four bands with the residual."""
     op = openvino().opset13
     which = bands_of(arrays.STYLE_DIM)
-    known = op.concat(
-        [op.multiply(photo, keep), op.subtract(op.multiply(keep, np.float32(2)), np.float32(1))], 1
-    )
+    known = op.concat([photo, op.subtract(op.multiply(keep, np.float32(2)), np.float32(1))], 1)
     x = _conv(op.space_to_depth(known, "depth_first", CELL), weights, "photo")
     for band, rows in zip(bands, which, strict=True):
         x = op.add(x, _conv1(band, weights["map.weight"][:, rows]))

@@ -36,12 +36,26 @@ class Verdict:
     same_expression: bool
     embeddings: Mapping[str, Embedding]  # of the new face
     expression: Embedding  # its probabilities
+    others: int = 0  # of glasses, beard and childhood that are not as they were
 
     def holds(self, needed: float) -> bool:
         """What is claimed: beyond the thresholds, a face, in the same pose."""
+        return self.nearest > needed and self.is_face
+
+    def only_near(self, needed: float) -> bool:
+        """All of that but beyond the thresholds."""
+        return self.nearest <= needed and self.is_face
+
+    @property
+    def nearest(self) -> float:
+        """The margin of the recogniser to which it is nearest."""
+        return min(self.margins.values())
+
+    @property
+    def is_face(self) -> bool:
+        """A face, in the same pose, its mouth about as open."""
         return (
-            min(self.margins.values()) > needed
-            and self.presence >= PRESENCE
+            self.presence >= PRESENCE
             and float(np.abs(self.change[[YAW, PITCH]]).max()) <= TURN
             and abs(float(self.change[MOUTH])) <= OPENING
         )
@@ -49,7 +63,7 @@ class Verdict:
     @property
     def suits(self) -> bool:
         """What is wished for besides."""
-        return self.same_gender and self.same_expression and max(self._off) <= 1
+        return self.same_gender and self.same_expression and not self.others and max(self._off) <= 1
 
     @property
     def _off(self) -> tuple[float, ...]:
@@ -60,13 +74,15 @@ class Verdict:
 
     @property
     def misfit(self) -> float:
-        """How much is missing of that: gender counts most, then the expression."""
-        return 10.0 * (not self.same_gender) + 2.0 * (not self.same_expression) + sum(self._off)
+        """How much is missing of that: gender counts most, then glasses and beard, then the expression."""
+        missing = 10.0 * (not self.same_gender) + 3.0 * self.others + 2.0 * (not self.same_expression)
+        return missing + sum(self._off)
 
-    def mended_by(self, seen: Attributes, person: Person) -> bool:
-        """Whether a face that looks so would have what is missing."""
+    def mended_by(self, seen: Attributes, others: int, person: Person) -> bool:
+        """Whether a face that looks so, with so many other kinds, would have what is missing."""
         return (
-            (self.same_gender or same_gender(seen, person))
+            others <= max(0, self.others - 1)
+            and (self.same_gender or same_gender(seen, person))
             and (self.same_expression or same_expression(seen, person))
             and (abs(self.years) <= YEARS or abs(seen.age - person.age) <= YEARS)
         )
@@ -105,8 +121,8 @@ def check(image: Image, face: Face, before: Mapping[str, Embedding], person: Per
     wide = with_mesh(image, [face])[0]
     after = closely(image, wide)
     seen = embeddings(image, after, list(before))
-    crop = align_ffhq(after, INPUT_SIZE).crop(image)
-    seen_in = by_two(attributes(image, after), labels(crop))
+    shown = labels(align_ffhq(after, INPUT_SIZE).crop(image))
+    seen_in = by_two(attributes(image, after), shown)
     return Verdict(
         margins(before, seen),
         after.presence or 0.0,
@@ -116,4 +132,5 @@ def check(image: Image, face: Face, before: Mapping[str, Embedding], person: Per
         same_expression(seen_in, person),
         seen,
         seen_in.expression,
+        person.others(shown),
     )

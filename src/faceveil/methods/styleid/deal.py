@@ -2,8 +2,9 @@
 
 Chosen for each face alone, targets of one kind lie close together: to recognisers they are fewer people than the
 originals were, and two photos of one person become two of one other. So each face in turn takes, of those that suit
-it, a target around which the fewest were taken before; and first of all one unlike those of the same person's other
-photos, further from them than a stranger, since hair, outline and surroundings stay and are alike in both.
+it, any of the half around which the fewest were taken before (the one with the very fewest is an odd face: nobody is
+like it); and first of all one unlike those of the same person's other photos, further from them than a stranger,
+since hair, outline and surroundings stay and are alike in both.
 """
 
 from collections.abc import Sequence
@@ -29,16 +30,18 @@ def dealt(
 
     Turns are taken at random; the pool is looked at once a target.
     """
-    crowd = np.zeros(len(pool()))
+    crowd, taken = np.zeros(len(pool())), np.zeros(len(pool()), bool)
     hands: list[list[int]] = [[] for _ in suitable]
     persons = {person: Hands(recognizers) for person in people}
     for _ in range(TRIED):
         for face in rng.permutation(len(suitable)):
-            left = rng.permutation(np.setdiff1d(suitable[face], hands[face]))  # chance decides between equals
+            left = rng.permutation(np.setdiff1d(suitable[face], hands[face]))
+            left = left[~taken[left]] if not taken[left].all() else left
             left = persons[people[face]].most_unlike(left, hands[face])
             if len(left):
-                target = int(left[crowd[left].argmin()])
+                target = int(left[crowd[left] <= np.median(crowd[left])][0])
                 hands[face].append(target)
+                taken[target] = True
                 persons[people[face]].add(target)
                 crowd += nearness(pool(), target, recognizers)
     return [tuple(hand) for hand in hands]

@@ -1,7 +1,7 @@
 """Measure a face that is to be replaced, once: all that later steps want to know of it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,9 +15,10 @@ from faceveil.faces.face import Floats, Image
 from faceveil.faces.mesh import SURE
 from faceveil.faces.regions import Mask
 from faceveil.methods.styleid.check import embeddings
+from faceveil.methods.styleid.light import SKINS, Light, light_of
 from faceveil.methods.styleid.looks import closely, looks, lower_face_shade
-from faceveil.methods.styleid.paste import Share, as_mask, face_share
-from faceveil.methods.styleid.targets import Person, by_two, labels
+from faceveil.methods.styleid.paste import Share, as_mask, face_share, glasses_kept
+from faceveil.methods.styleid.targets import Person, by_two, in_cells, labels
 from faceveil.models.encoder import Encoder
 from faceveil.models.mobilestylegan import SIZES
 from faceveil.models.mobilestylegan import Floats as Code
@@ -43,8 +44,10 @@ class Source:
     mesh: Floats  # in the crop
     shares: Shares  # what each pixel of the crop shows
     person: Person
+    share: Share  # how much of each pixel, at SIZE px, is to be the new face's
     embeddings: dict[str, Code]
     corner_xy: tuple[int, int]  # of the part in the photo
+    frame: bool  # whether that of its clear glasses stays
     sketches: dict[tuple[int, int], "Sketch"] = field(default_factory=dict, init=False)  # by target and turn
 
     @cached_property
@@ -58,9 +61,25 @@ class Source:
         return np.asarray(encoder().encode(self.small[None])[0])
 
     @cached_property
-    def share(self) -> Share:
-        """How much of each pixel, at SIZE px, is to be the new face's."""
-        return face_share(self.small, self.shares, self.mesh * (SIZE / self.alignment.size))
+    def light(self) -> Light:
+        """On its skin, as it is told to the render."""
+        return light_of(self.small, self.skin)
+
+    @cached_property
+    def skin(self) -> NDArray[np.bool_]:
+        """Where the face's skin is seen, at SIZE px."""
+        return np.isin(self.shares.argmax(axis=0), SKINS)
+
+    @cached_property
+    def bare(self) -> "Source":
+        """The same with no frame of clear glasses that stays."""
+        if not self.frame:
+            return self
+        share = face_share(
+            self.shares, self.mesh * (SIZE / self.alignment.size), np.zeros((SIZE, SIZE), bool)
+        )
+        person = replace(self.person, glasses_stay=False, face=in_cells(share))
+        return replace(self, share=share, person=person, frame=False)
 
     @property
     def mask(self) -> Mask:
@@ -81,13 +100,28 @@ def measure(image: Image, face: Face, recognizers: Sequence[str]) -> Source | No
     alignment = alignment.resized(_crop_size(SIZE / alignment.zoom))
     crop, mesh = alignment.crop(part), alignment.points_to_crop(face.mesh[:, :2])
     shown, shares = labels(crop), parse(crop)
+    glasses, dark = glasses_kept(alignment.resized(SIZE).crop(part), shares)
+    share = face_share(shares, mesh * (SIZE / alignment.size), glasses)
     seen = by_two(attributes(part, face), shown)
     person = Person(
         looks(part, face), seen.age, seen.female, skin_angle(part, face), seen.expression,
         lower_face_shade(crop, mesh), shown, hair_colour(crop, shares), looks(part, wide),
+        bool(glasses.any()), in_cells(share),
     )  # fmt: skip
     vectors = embeddings(part, face, recognizers)
-    return Source(part, face, alignment, crop, mesh, shares, person, vectors, corner)
+    return Source(
+        part,
+        face,
+        alignment,
+        crop,
+        mesh,
+        shares,
+        person,
+        share,
+        vectors,
+        corner,
+        bool(glasses.any() and not dark),
+    )
 
 
 def hair_colour(crop: Image, shares: Shares) -> NDArray[np.float64]:

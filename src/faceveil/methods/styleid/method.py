@@ -35,7 +35,7 @@ from faceveil.methods.styleid.layers import LAYERS, WHOLE, swapped
 from faceveil.methods.styleid.measure import Source, encoder, measure
 from faceveil.methods.styleid.move import OFF, choose, corrected, led_away, moved_code, promising, sketch
 from faceveil.methods.styleid.paste import REGIONS, from_on, part_of
-from faceveil.methods.styleid.render import generator, joined, prepare
+from faceveil.methods.styleid.render import generator, in_crop, prepare
 from faceveil.methods.styleid.swapper import mixed
 from faceveil.methods.styleid.targets import pool
 from faceveil.models.mobilestylegan import STYLE_DIM
@@ -54,6 +54,7 @@ IN_COMPANY = {  # what a run over a set adds, at the highest level and below
 # Of the push, for each of choice.CHOICES: with all of it recognisers are further off than strangers are, and faces
 # look worse; who is hard to hide needs more.
 FORCE = (0.6, 1.0, 1.7, 2.4)
+GAINED = 0.02  # thresholds that another push must gain
 CARDS = (
     "mobilestylegan.ffhq-1024", "bisenet.celebamask", "iris.64", "age.v1", "gender.v1", "expression.fer",
     "mobilefacenet.facesdk",
@@ -78,6 +79,7 @@ class StyleId:
     privacy: str = "medium"
     fallback: str = "blackout"
     tries: int = TRIED * len(CHOICES)
+    pushes: int = 5  # of a face that is too near
     recognizers: tuple[str, ...] = tuple(WATCHING)
     consistent: bool = False
     company: Company | None = None  # given by a run that knows the set
@@ -192,10 +194,11 @@ class StyleId:
         targets = self.candidates(source, rng) if company.targets is None else company.targets
         left = enumerate(targets, company.tried)
         for number, target in left:
-            found = self._tried(source, target, number)
+            one = source if number < TRIED else source.bare
+            found = self._tried(one, target, number)
             if found is not None:
                 others = islice(left, TRIED - 1 - number % TRIED)
-                return self._mended(source, self._corrected(source, found), others).pasted
+                return self._mended(one, self._corrected(one, found), others).pasted
         return None
 
     def _mended(self, source: Source, found: "Tried", others: Iterator[tuple[int, int]]) -> "Tried":
@@ -217,31 +220,65 @@ class StyleId:
 
     def may_mend(self, source: Source, target: int, number: int, lacking: Verdict) -> bool:
         """Whether a target's sketch shows what another's face lacked."""
-        return lacking.mended_by(sketch(source, target, _turn(number)).seen, source.person)
+        made = sketch(source, target, _turn(number))
+        return lacking.mended_by(made.seen, source.person.unwanted(made.labels), source.person)
 
     def _tried(self, source: Source, target: int, number: int) -> "Tried | None":
-        """A target's new face in the photo, if it holds the check and keeps apart from others."""
-        return self._shown(source, self.code(source, target, number))
+        """A target's new face in the photo, if it holds the check and keeps apart from others.
+
+        One that only is too near is pushed again, while that helps: it changes less of it than to begin with another
+        that is further off.
+        """
+        found = self._pasted(source, self.code(source, target, number))
+        for _ in range(self.pushes):
+            if found is None or not found.verdict.only_near(self.needed):
+                break
+            before, found = found, self._pasted(source, led_away(source, target, found.wplus))
+            if found is None or found.verdict.nearest < before.verdict.nearest + GAINED:
+                break
+        return found if found and self._holds(found) else None
 
     def _shown(self, source: Source, wplus: Vector) -> "Tried | None":
-        """A code's face, in the smallest region that does."""
-        crop = joined(wplus, source.small, source.share, source.alignment.size)
+        """A code's face in the photo, if it holds the check and keeps apart from others."""
+        found = self._pasted(source, wplus)
+        return found if found and self._holds(found) else None
+
+    def _holds(self, found: "Tried") -> bool:
+        others = self.company or Company()
+        return found.verdict.holds(self.needed) and others.apart(found.verdict.embeddings)
+
+    def _pasted(self, source: Source, wplus: Vector) -> "Tried | None":
+        """A code's face in the smallest region that does, or the largest; None where that has no place."""
+        crop, found = in_crop(source, wplus), None
         for region in from_on(self.smallest):
             cut: Mask = part_of(source.mask, region, source.mesh)
             where = placed(source.image, source.alignment, cut)
             if where is None:
                 return None
             photo = paste(source.image, crop, source.alignment, cut, feather=0)
-            verdict = check(photo, source.face, source.embeddings, source.person)
-            if verdict.holds(self.needed) and (self.company or Company()).apart(verdict.embeddings):
-                return Tried((photo, where), verdict, wplus)
-        return None
+            found = Tried((photo, where), check(photo, source.face, source.embeddings, source.person), wplus)
+            if self._holds(found):
+                break
+        return found
 
     def candidates(self, source: Source, rng: np.random.Generator) -> Iterator[int]:
         """Targets in the order to try them: of each few the one first that promises most."""
-        every = enumerate(shortlists(source.person, source.embeddings, rng, self._dealt))
-        best_first = (islice(promising(source, few, turn), TRIED) for turn, few in every)
+        best_first = (
+            islice(promising(one, few, turn), TRIED) for one, turn, few in self._shortlists(source, rng)
+        )
         return islice(chain.from_iterable(best_first), self.tries)
+
+    def _shortlists(
+        self, source: Source, rng: np.random.Generator
+    ) -> Iterator[tuple[Source, int, list[int]]]:
+        """Targets of each choice; all but the first are for the face without its glasses' frame, which tells."""
+        lists = shortlists(source.person, source.embeddings, rng, self._dealt)
+        yield source, 0, next(lists)
+        bare = source.bare
+        if bare is not source:
+            lists = islice(shortlists(bare.person, bare.embeddings, rng, self._dealt), 1, None)
+        for turn, few in enumerate(lists, 1):
+            yield bare, turn, few
 
     def code(self, source: Source, target: int, number: int) -> Vector:
         """That of one target's new face; `number` counts the tries before."""
@@ -256,6 +293,7 @@ class OfCode(StyleId, ABC):
     Where that alone does not hide the source, later targets are led away from it.
     """
 
+    pushes: int = 0
     tries: int = 9  # what stays of the source is its own code: another kind of target helps little
 
     def candidates(self, source: Source, rng: np.random.Generator) -> Iterator[int]:

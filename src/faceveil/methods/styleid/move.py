@@ -20,7 +20,6 @@ from faceveil.methods.styleid.looks import (
     EYES,
     FELT,
     KIND,
-    LEAST,
     MOODS,
     MOUTH,
     NAMES,
@@ -34,9 +33,10 @@ from faceveil.methods.styleid.looks import (
     traits,
 )
 from faceveil.methods.styleid.measure import Source
+from faceveil.methods.styleid.mood import towards_expression
 from faceveil.methods.styleid.push import IDENTITY, pushed
 from faceveil.methods.styleid.render import small
-from faceveil.methods.styleid.targets import KIND_LABELS, Person, by_two, kind_of, labels, pool
+from faceveil.methods.styleid.targets import Person, by_two, kind_of, labels, pool
 from faceveil.models.attributes import EXPRESSIONS
 from faceveil.models.mobilestylegan import SLOTS
 from faceveil.models.mobilestylegan import Floats as Vector
@@ -145,8 +145,7 @@ def corrected(source: Source, wplus: Vector, shown: Verdict) -> Vector:
     change[[MOUTH, TEETH]] = -shown.change[[MOUTH, TEETH]]
     change[EYES] = max(0.0, -float(shown.change[EYES]))
     if not shown.same_expression:
-        moods = shown.expression[[EXPRESSIONS.index(mood) for mood in MOODS]]
-        change[FELT] = _change_of_mood(source.person, np.log(np.maximum(moods, LEAST)))
+        wplus = towards_expression(wplus, FEATURES, source.person.expression, shown.expression)
     return with_features(source, control().moved(wplus, change, FIRST))
 
 
@@ -192,8 +191,7 @@ def _unlike(source: Source, made: Sketch) -> float:
 def _of_another_kind(source: Source, made: Sketch) -> float:
     """Of another origin, with other glasses or beard, or a child for a grown-up."""
     person, shown = source.person, made.labels
-    others = int(((shown[KIND_LABELS] > 0.5) != (person.labels[KIND_LABELS] > 0.5)).sum())
-    return OTHER_ORIGIN * (1 - float(shown[person.origin])) + OTHER_KIND * others
+    return OTHER_ORIGIN * (1 - float(shown[person.origin])) + OTHER_KIND * person.unwanted(shown)
 
 
 def _near(source: Source, made: Sketch) -> float:

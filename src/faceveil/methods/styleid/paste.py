@@ -1,7 +1,7 @@
 """What of a photo a new face takes the place of, by the face parser: skin and features, and nothing else.
 
-Hair, hat, clothes, earrings, dark glasses and background keep the photo's own pixels. Beyond the face's edge the new
-face goes on a little, where none of these is, so that nothing of the old one's rim stays.
+Hair, hat, clothes, earrings, dark glasses, frames of clear ones and background keep the photo's own pixels. Beyond
+the face's edge the new face goes on a little, where none of these is, so that nothing of the old one's rim stays.
 """
 
 from collections.abc import Sequence
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from faceveil.faces.face import Floats, Image
 from faceveil.faces.regions import LEFT_BROW, LEFT_EYE, LIPS, NOSE, OVAL, RIGHT_BROW, RIGHT_EYE, Mask
+from faceveil.methods.styleid.light import SKINS, light_of, lit
 from faceveil.models.parser import (
     BACKGROUND,
     CLOTH,
@@ -21,7 +22,6 @@ from faceveil.models.parser import (
     HAIR,
     HAT,
     SIZE,
-    SKIN,
     Shares,
 )
 
@@ -31,6 +31,9 @@ STAYS = (HAIR, HAT, CLOTH, EARRING, BACKGROUND)  # what the face does not grow o
 GROWN, FEATHER = 4, 1.5  # px of SIZE: how far beyond the face, and how softly it ends
 DARK = 0.4  # of the skin's lightness: glasses below it hide the eyes and stay
 LEAST_GLASSES = 0.004  # of the picture: less is no pair of them
+FRAME_INSIDE, FRAME_BEYOND = 5, 2  # px of SIZE from the edge of glasses, between which their frame lies
+FRAME_DIFFERS = 20.0  # in Lab, from the skin around it
+FRAME_CLOSED = 0.6  # of the glasses' edge that a frame takes, or there is none
 INNER = 0.8  # of the mesh's outline, within which all that is no thing of its own is face
 
 EYES = ([*RIGHT_EYE, *RIGHT_BROW], [*LEFT_EYE, *LEFT_BROW])
@@ -43,14 +46,50 @@ REGIONS = {  # what `styleid-mask` replaces; each holds the one before it
 REGION_GROWN, REGION_FEATHER = 0.025, 0.015  # of the side
 
 
-def face_share(crop: Image, shares: Shares, mesh: Floats) -> Share:
-    """How much of each pixel is to be the new face's. `mesh` is the face's in a crop of SIZE px."""
+def face_share(shares: Shares, mesh: Floats, kept: NDArray[np.bool_]) -> Share:
+    """How much of each pixel is to be the new face's: less those that are `kept` of glasses.
+
+    `mesh` is the face's in a crop of SIZE px.
+    """
     labels = shares.argmax(axis=0)
-    face = np.isin(labels, FACE) | (inner(mesh) & ~np.isin(labels, (*STAYS, GLASSES)))
-    glasses = labels == GLASSES
-    if not dark(crop, labels, glasses):
-        face |= glasses
-    return grown(face, np.isin(labels, STAYS) | (glasses & ~face))
+    face = np.isin(labels, (*FACE, GLASSES)) | (inner(mesh) & ~np.isin(labels, STAYS))
+    soft = cv2.GaussianBlur(kept.astype(np.float32), (0, 0), 0.7)
+    return np.asarray(grown(face & ~kept, np.isin(labels, STAYS) | kept) * (1 - soft), np.float32)
+
+
+def glasses_kept(crop: Image, shares: Shares) -> tuple[NDArray[np.bool_], bool]:
+    """What of glasses stays: all of dark ones, the frame of clear ones, nothing of those that have none; and whether
+    they are dark.
+
+    Of a crop of SIZE px.
+    """
+    labels = shares.argmax(axis=0)
+    glasses, skin = labels == GLASSES, np.isin(labels, SKINS)
+    if glasses.mean() < LEAST_GLASSES or not skin.any():
+        return np.zeros_like(glasses), False
+    lab = np.asarray(cv2.cvtColor(crop.astype(np.float32) / 255, cv2.COLOR_RGB2LAB), np.float32)
+    if np.median(lab[glasses, 0]) < DARK * np.median(lab[skin, 0]):
+        return glasses, True
+    return frame(lab, glasses, lit(light_of(crop, skin))), False
+
+
+def frame(
+    lab: NDArray[np.float32], glasses: NDArray[np.bool_], slow: NDArray[np.float32]
+) -> NDArray[np.bool_]:
+    """What at the edge of glasses is no skin, as the light on it would show that (`slow`, RGB); nothing, where that
+    is too little for a frame."""
+    around, within = (_grown_by(mask, by) for mask, by in ((glasses, FRAME_BEYOND), (~glasses, FRAME_INSIDE)))
+    edge = around & within
+    skin = cv2.cvtColor(slow / 255, cv2.COLOR_RGB2LAB)
+    found = edge & (np.linalg.norm(lab - skin, axis=2) > FRAME_DIFFERS)
+    border = _grown_by(~glasses, 1) & glasses
+    closed = (_grown_by(found, 2) & border).sum() / max(border.sum(), 1)
+    return found if closed > FRAME_CLOSED else np.zeros_like(found)
+
+
+def _grown_by(mask: NDArray[np.bool_], by: int) -> NDArray[np.bool_]:
+    kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * by + 1, 2 * by + 1))
+    return np.asarray(cv2.dilate(mask.astype(np.uint8), kernel) > 0)
 
 
 def grown(
@@ -70,16 +109,6 @@ def inner(mesh: Floats) -> NDArray[np.bool_]:
     centre = outline.mean(axis=0)
     corners = np.rint(centre + INNER * (outline - centre)).astype(np.int32)
     return np.asarray(cv2.fillPoly(np.zeros((SIZE, SIZE), np.uint8), [corners], 1) > 0)
-
-
-def dark(crop: Image, labels: NDArray[np.intp], glasses: NDArray[np.bool_]) -> bool:
-    """Whether there are glasses through which no eyes are seen."""
-    skin = labels == SKIN
-    if glasses.mean() < LEAST_GLASSES or not skin.any():
-        return False
-    small = cv2.resize(crop, (SIZE, SIZE), interpolation=cv2.INTER_AREA)
-    light = np.asarray(cv2.cvtColor(small, cv2.COLOR_RGB2LAB)[..., 0], np.float32)
-    return bool(np.median(light[glasses]) < DARK * np.median(light[skin]))
 
 
 def as_mask(share: Share, side: int) -> Mask:

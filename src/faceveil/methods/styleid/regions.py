@@ -16,7 +16,7 @@ from faceveil.methods.styleid.looks import face_in_crop
 from faceveil.methods.styleid.measure import measure
 from faceveil.methods.styleid.move import choose
 from faceveil.methods.styleid.paste import REGIONS, part_of
-from faceveil.methods.styleid.render import PREVIEW, generator, joined
+from faceveil.methods.styleid.render import PREVIEW, generator, in_crop
 from faceveil.methods.styleid.score import gaps, read
 from faceveil.methods.styleid.targets import pool
 from faceveil.models.segmenter import person_mask
@@ -61,7 +61,7 @@ def swaps(picture: Image, code: np.ndarray, slots: slice, rng: np.random.Generat
     assert source is not None  # the generator draws faces
     mixed = code.copy()
     mixed[slots] = pool().codes[choose(source, rng, 1)[0]][slots]
-    new = joined(mixed, source.small, source.share, source.alignment.size)
+    new = in_crop(source, mixed)
     for region in REGIONS:
         yield paste(source.image, new, source.alignment, part_of(source.mask, region, source.mesh), feather=0)
     counterpart = np.asarray(generator().render(mixed[None], PREVIEW)[0])

@@ -5,6 +5,8 @@ import numpy as np
 
 from faceveil.faces.face import Image
 from faceveil.faces.paste import paste
+from faceveil.methods.styleid.detail import matched
+from faceveil.methods.styleid.light import Light, around
 from faceveil.methods.styleid.measure import Source
 from faceveil.methods.styleid.paste import Share
 from faceveil.models import residual
@@ -18,21 +20,27 @@ SMALLEST, LARGEST = 256, 1024  # px of a render in a photo
 COARSER = 0.8  # of a crop's side, up to which a render is enlarged
 
 
-def joined(wplus: Code, photo: Image, face: Share, side: int) -> Image:
+def joined(wplus: Code, photo: Image, face: Share, light: Light, side: int) -> Image:
     """A code's face rendered with what is around it in a photo's crop (residual.SEEN px), as a crop of `side` px.
 
-    `face` tells where the photo's own face is: nothing of it is seen.
+    `face` tells where the photo's own face is: of it nothing is seen but the `light` on it.
     """
-    keep = (1 - face)[None, None].astype(np.float32)
-    seen = np.ascontiguousarray(photo.transpose(2, 0, 1)[None], np.float32) / np.float32(127.5) - 1
+    keep = (1 - face).astype(np.float32)
+    seen = around(photo, keep, light).transpose(2, 0, 1)[None] / np.float32(127.5) - 1
+    keep, seen = keep[None, None], np.ascontiguousarray(seen)
     (pixels,) = _network(_size(side))([wplus[None], seen, keep])
     return resized(pixels[0], side)
 
 
+def in_crop(source: Source, wplus: Code) -> Image:
+    """A code's face rendered for a photo: with what is around the photo's face, in its light, as sharp."""
+    crop = joined(wplus, source.small, source.share, source.light, source.alignment.size)
+    return matched(crop, source.crop, source.skin)
+
+
 def in_photo(source: Source, wplus: Code) -> Image:
     """The part of the photo around a face with a code's face in its place."""
-    crop = joined(wplus, source.small, source.share, source.alignment.size)
-    return paste(source.image, crop, source.alignment, source.mask, feather=0)
+    return paste(source.image, in_crop(source, wplus), source.alignment, source.mask, feather=0)
 
 
 def small(wplus: Code) -> Image:

@@ -22,6 +22,8 @@ from faceveil.models.runtime import once
 from faceveil.models.wspace import w_space
 
 DATA = Path(__file__).with_name("data") / "targets.npz"
+HAIRY = DATA.with_name("hairy.npz")
+CELLS = 16  # of a crop's side, each with hair or without
 NUMBERS = ("looks", "age", "female", "skin", "expression", "shade", "hair")
 ORIGINS = ("ethnicity White", "ethnicity Black", "ethnicity Asian", "ethnicity Indian")
 LABELS = (  # of AttrNet's, what is kept of each face
@@ -40,6 +42,10 @@ AGE_FREE, AGE_UNIT = 3.0, 1.5
 SKIN_FREE, SKIN_UNIT = 20.0, 20.0
 SHADE_FREE, SHADE_UNIT = 0.1, 0.1
 HAIR_FREE, HAIR_UNIT = 15.0, 8.0  # in Lab: brows and strands go with the hair that stays
+HUNG_FREE, HUNG_UNIT = (
+    0.03,
+    0.03,
+)  # of a face's area that a target's hair hangs over: strands without a head of hair
 FAR = 3.0  # units of age from which unlikeness grows linearly
 EXPRESSION_UNIT, ORIGIN_UNIT = 0.13, 0.09  # of a probability
 MINOR = "age under 18"  # AttrNet tells children better than the network that tells years
@@ -68,6 +74,10 @@ class Person:
     at_a_distance: NDArray[np.float64] = field(
         default_factory=lambda: np.full(len(NAMES), np.nan)
     )  # looks as read in a detector's box; NaN where they were not
+    glasses_stay: bool = False  # the photo's own, or their frame: a target needs none
+    face: Floats = field(
+        default_factory=lambda: np.zeros(CELLS**2, np.float32)
+    )  # how much of each cell it is
 
     def change(self, close: NDArray[np.float64], at_a_distance: NDArray[np.float64]) -> NDArray[np.float64]:
         """By how much a face's looks differ from this person's, by both ways to read them: either errs alone."""
@@ -80,10 +90,25 @@ class Person:
         return int(self.labels[: len(ORIGINS)].argmax())
 
     @property
+    def wanted(self) -> NDArray[np.float32]:
+        """The labels that a target should have."""
+        labels = self.labels.copy()
+        labels[LABELS.index("glasses")] *= not self.glasses_stay
+        return labels
+
+    @property
     def kind(self) -> NDArray[np.float64]:
-        """Probabilities of looks.KIND; who is given another's gender leaves the beard."""
-        glasses, beard, female = kind_of(self.labels, self.female)
+        """Probabilities of looks.KIND of a target; who is given another's gender leaves the beard."""
+        glasses, beard, female = kind_of(self.wanted, self.female)
         return np.array([glasses, beard * (female < 0.5), female])
+
+    def others(self, labels: NDArray[np.floating]) -> int:
+        """How many of KIND_LABELS a new face shows otherwise: glasses, a beard, a child."""
+        return _others(labels, self.labels)
+
+    def unwanted(self, labels: NDArray[np.floating]) -> int:
+        """The same of a face by itself."""
+        return _others(labels, self.wanted)
 
     def off_kind(self, shown: NDArray[np.floating]) -> NDArray[np.float64]:
         """By how much log odds of looks.KIND are to change until it is CLEAR that they are this person's."""
@@ -159,6 +184,7 @@ class Pool:
     shade: NDArray[np.float64]
     hair: NDArray[np.float64]  # N × 3, Lab; NaN of a bald head
     labels: NDArray[np.float64]  # N × LABELS
+    hairy: Floats  # N × CELLS², 1 where hair is seen
     embeddings: dict[str, Floats]  # recogniser id → N × 128
     alone: dict[
         str, NDArray[np.float64]
@@ -184,20 +210,30 @@ class Pool:
         total += (_beyond(self.shade - source.shade, SHADE_FREE) / SHADE_UNIT) ** 2
         total += (_missing(self.expression[:, source.expression.argmax()]) / EXPRESSION_UNIT) ** 2
         total += (_missing(self.origin[:, source.origin]) / ORIGIN_UNIT) ** 2
+        wanted = source.wanted
         for name, unit in KIND_UNIT.items():
             label = LABELS.index(name)
             there = self.labels[:, label]
-            total += (_missing(there if source.labels[label] > 0.5 else 1 - there) / unit) ** 2
+            total += (_missing(there if wanted[label] > 0.5 else 1 - there) / unit) ** 2
         total += (_beyond(_apart(self.hair, source.hair), HAIR_FREE) / HAIR_UNIT) ** 2
+        total += (_beyond(self.overhung(source.face), HUNG_FREE) / HUNG_UNIT) ** 2
         if not np.isnan(source.skin):
             total += (_beyond(self.skin - source.skin, SKIN_FREE) / SKIN_UNIT) ** 2
         same = self.female > SURE if source.female > 0.5 else self.female < 1 - SURE
         total[~same] = np.inf
         return np.asarray(total)
 
+    def overhung(self, face: Floats) -> NDArray[np.float64]:
+        """Which share of a face each target's hair would hang over."""
+        return np.asarray(np.einsum("nc,c->n", self.hairy, face) / max(float(face.sum()), 1.0), np.float64)
+
     def distances(self, name: str, embedding: Floats) -> NDArray[np.float32]:
         """Of each target to an embedding, by the recogniser of that id."""
         return recognizer(name).distance(self.embeddings[name], embedding)
+
+
+def _others(one: NDArray[np.floating], other: NDArray[np.floating]) -> int:
+    return int(((one[KIND_LABELS] > 0.5) != (other[KIND_LABELS] > 0.5)).sum())
 
 
 def _apart(colours: NDArray[np.float64], colour: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -230,6 +266,13 @@ def labels(crop: NDArray[np.uint8]) -> NDArray[np.float32]:
     return net.read(crop[None])[0, [net.labels.index(name) for name in LABELS]]
 
 
+def in_cells(picture: NDArray[np.floating]) -> Floats:
+    """A crop's numbers as means of CELLS × CELLS, in a row."""
+    return np.asarray(cv2.resize(picture, (CELLS, CELLS), interpolation=cv2.INTER_AREA), np.float32).reshape(
+        -1
+    )
+
+
 def kind_of(shown: NDArray[np.floating], female: float) -> NDArray[np.float64]:
     """Probabilities of looks.KIND, from AttrNet's labels and from the gender as it was read."""
     return np.array([*shown[WORN_LABELS], female], np.float64)
@@ -254,6 +297,8 @@ def pool() -> Pool:
 
 def read_pool(path: Path) -> Pool:
     """What `training/pool.py` packed."""
+    with opened(HAIRY) as stored:
+        hairy = np.unpackbits(stored["hairy"], axis=1).astype(np.float32)
     with opened(path) as stored:
         scales, steps = stored["embedding_scale"], stored["embeddings"]
         vectors = {
@@ -264,6 +309,7 @@ def read_pool(path: Path) -> Pool:
         return Pool(
             codes=Codes.unpacked(stored),
             labels=stored["labels"] / 255.0,
+            hairy=hairy,
             embeddings=vectors,
             alone={
                 name: stored["alone"][:, number].astype(np.float64) for number, name in enumerate(WATCHING)

@@ -27,7 +27,7 @@ class Step(nn.Module):
 
 
 class Residual(nn.Module):
-    """A photo without its face and the map of a new one → what to add to the map."""
+    """What is seen around a face and the map of a new one → what to add to the map."""
 
     scale: Tensor
     centre: Tensor
@@ -48,8 +48,8 @@ class Residual(nn.Module):
         nn.init.zeros_(self.out.bias)  # type: ignore[arg-type]
 
     def forward(self, photo: Tensor, keep: Tensor, map_: Tensor) -> Tensor:
-        """Photo in [-1, 1] and the share that stays, both at 256 px, and the map, N × 512 × 64 × 64."""
-        seen = F.pixel_unshuffle(torch.cat([photo * keep, 2 * keep - 1], 1), CELL)
+        """What is seen of the photo, in [-1, 1], and how much stays, both at 256 px; the map, N × 512 × 64 × 64."""
+        seen = F.pixel_unshuffle(torch.cat([photo, 2 * keep - 1], 1), CELL)
         x = self.photo(seen) + self.map((map_ - self.centre) / self.scale)
         kept = []
         for level, step in enumerate(self.before):
@@ -71,3 +71,13 @@ class Residual(nn.Module):
         state["out.weight"] = state["out.weight"] * self.scale.view(-1, 1, 1, 1)
         state["out.bias"] = state["out.bias"] * self.scale.flatten()
         return state
+
+    def unpack(self, packed: dict[str, Tensor]) -> None:
+        """Take the arrays that shipped, for this map's mean and spread."""
+        state = dict(packed)
+        per = packed["map.weight"].flatten(1)
+        state["map.weight"] = packed["map.weight"] * self.scale
+        state["map.bias"] = packed["map.bias"] + per @ self.centre.flatten()
+        state["out.weight"] = packed["out.weight"] / self.scale.view(-1, 1, 1, 1)
+        state["out.bias"] = packed["out.bias"] / self.scale.flatten()
+        self.load_state_dict({**state, "scale": self.scale, "centre": self.centre})

@@ -1,0 +1,44 @@
+"""The light on a face: colours of its skin in so few cells that they tell tone and light, and nobody.
+
+It is all that the joining network is told of the face that is replaced (see `render.py`).
+"""
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from faceveil.faces.face import Image
+from faceveil.models.parser import NOSE, SIZE, SKIN
+
+Light = NDArray[np.float32]  # CELLS × CELLS × 3, 0 to 255
+
+CELLS = 8  # of the crop's side; a face is some five cells high
+SOFT = 0.75  # cells, the deviation of the blur over them
+LEAST = 1e-3  # of a blurred cell: less is no skin
+SKINS = (SKIN, NOSE)  # of the parser's classes
+
+
+def light_of(crop: Image, skin: NDArray[np.generic]) -> Light:
+    """Of a crop, and how much of each pixel is skin; far from any, that of all skin; grey where there is none."""
+    share = np.asarray(skin, np.float32)
+    colours = _few(np.asarray(crop, np.float32) * share[..., None])
+    weight = _few(share)[..., None]
+    whole = np.append(colours.sum(axis=(0, 1)), weight.sum())
+    mean = whole[:3] / whole[3] if weight.max() > LEAST else np.full(3, 127.5)
+    return np.asarray((colours + LEAST * mean) / (weight + LEAST), np.float32)
+
+
+def around(crop: Image, keep: NDArray[np.float32], light: Light) -> NDArray[np.float32]:
+    """What is seen of a crop of SIZE px: its pixels where they stay, the light where they do not."""
+    slow = lit(light)
+    return np.asarray(slow + keep[..., None] * (np.asarray(crop, np.float32) - slow), np.float32)
+
+
+def lit(light: Light) -> NDArray[np.float32]:
+    """As a picture of SIZE px."""
+    return np.asarray(cv2.resize(light, (SIZE, SIZE), interpolation=cv2.INTER_LINEAR), np.float32)
+
+
+def _few(picture: NDArray[np.float32]) -> NDArray[np.float32]:
+    cells = cv2.resize(picture, (CELLS, CELLS), interpolation=cv2.INTER_AREA)
+    return np.asarray(cv2.GaussianBlur(cells, (0, 0), SOFT), np.float32)
