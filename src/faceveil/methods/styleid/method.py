@@ -51,9 +51,8 @@ IN_COMPANY = {  # what a run over a set adds, at the highest level and below
     True: "In a run, none is nearer to anybody else, old face or new, than chance, and shows age, gender and "
     "beard of one of at least three people.",
 }
-# Of the push, for each of choice.CHOICES: with all of it recognisers are further off than strangers are, and faces
-# look worse; who is hard to hide needs more.
-FORCE = (0.6, 1.0, 1.7, 2.4)
+FORCE = (0.6, 1.0, 1.7, 2.4)  # of the first push, for each of choice.CHOICES
+WISHED = 1.2  # thresholds; two strangers are some 1.3 apart
 GAINED = 0.02  # thresholds that another push must gain
 CARDS = (
     "mobilestylegan.ffhq-1024", "bisenet.celebamask", "iris.64", "age.v1", "gender.v1", "expression.fer",
@@ -79,7 +78,8 @@ class StyleId:
     privacy: str = "medium"
     fallback: str = "blackout"
     tries: int = TRIED * len(CHOICES)
-    pushes: int = 5  # of a face that is too near
+    pushes: int = 5  # more of them, for a face that is too near
+    wished: float = WISHED
     recognizers: tuple[str, ...] = tuple(WATCHING)
     consistent: bool = False
     company: Company | None = None  # given by a run that knows the set
@@ -226,16 +226,17 @@ class StyleId:
     def _tried(self, source: Source, target: int, number: int) -> "Tried | None":
         """A target's new face in the photo, if it holds the check and keeps apart from others.
 
-        One that only is too near is pushed again, while that helps: it changes less of it than to begin with another
-        that is further off.
+        One that is nearer than is wished is pushed again, while that helps: who is hard to hide needs more than others,
+        and it changes less of a face than to begin with another that is further off.
         """
         found = self._pasted(source, self.code(source, target, number))
         for _ in range(self.pushes):
-            if found is None or not found.verdict.only_near(self.needed):
+            if found is None or not found.verdict.only_near(max(self.needed, self.wished)):
                 break
-            before, found = found, self._pasted(source, led_away(source, target, found.wplus))
-            if found is None or found.verdict.nearest < before.verdict.nearest + GAINED:
+            further = self._pasted(source, led_away(source, target, found.wplus))
+            if further is None or further.verdict.nearest < found.verdict.nearest + GAINED:
                 break
+            found = further
         return found if found and self._holds(found) else None
 
     def _shown(self, source: Source, wplus: Vector) -> "Tried | None":
