@@ -20,6 +20,7 @@ from faceveil.models.mobilestylegan import Floats
 from faceveil.models.recognizers import recognizer
 
 TRIED = 3  # targets of each choice that are rendered, if need be
+SKETCHED = 8  # of which they are the best
 FEWEST = 8  # targets among which chance decides
 STRANGE = 0.1  # share of the pool, the most alone: exaggerated, or in a hard light
 CHILD, CHILDREN = 14.0, 16.0  # years under which a source is a child, and under which a target is one for it
@@ -30,18 +31,17 @@ class Choice(NamedTuple):
 
     most: int
     worse: float  # by how much they may suit worse than the best
-    furthest: float  # share of these, from the source
-    sketched: int  # of these, drawn at random
+    furthest: float  # share of these, from the source; SKETCHED of them are drawn at random
     children: bool = False  # of either gender, and nobody else
 
 
 CHOICES = (
-    Choice(300, 40.0, 0.3, TRIED),
-    Choice(300, 60.0, 0.2, TRIED),
-    Choice(500, 100.0, 0.1, 8),
-    Choice(1000, 150.0, 0.02, 8),
+    Choice(300, 40.0, 0.3),
+    Choice(300, 60.0, 0.2),
+    Choice(500, 100.0, 0.1),
+    Choice(1000, 150.0, 0.02),
 )
-AMONG_CHILDREN = Choice(500, 150.0, 0.05, 8, children=True)
+AMONG_CHILDREN = Choice(500, 150.0, 0.05, children=True)
 
 
 def shortlists(
@@ -57,7 +57,7 @@ def shortlists(
             few = np.array(dealt, np.intp)
         else:
             furthest = _furthest(person, choice, far, taken)
-            few = rng.permutation(furthest)[: choice.sketched]
+            few = rng.permutation(furthest)[:SKETCHED]
         taken[few] = True
         yield few.tolist()
 

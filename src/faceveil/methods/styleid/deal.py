@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from faceveil.methods.styleid.choice import TRIED
+from faceveil.methods.styleid.choice import SKETCHED
 from faceveil.methods.styleid.targets import Pool, pool
 from faceveil.models.mobilestylegan import Floats
 from faceveil.models.recognizers import recognizer
@@ -33,7 +33,7 @@ def dealt(
     crowd, taken = np.zeros(len(pool())), np.zeros(len(pool()), bool)
     hands: list[list[int]] = [[] for _ in suitable]
     persons = {person: Hands(recognizers) for person in people}
-    for _ in range(TRIED):
+    for _ in range(SKETCHED):
         for face in rng.permutation(len(suitable)):
             left = rng.permutation(np.setdiff1d(suitable[face], hands[face]))
             left = left[~taken[left]] if not taken[left].all() else left

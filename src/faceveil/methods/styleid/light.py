@@ -34,6 +34,23 @@ def around(crop: Image, keep: NDArray[np.float32], light: Light) -> NDArray[np.f
     return np.asarray(slow + keep[..., None] * (np.asarray(crop, np.float32) - slow), np.float32)
 
 
+def toned(render: Image, light: Light, skin: NDArray[np.bool_]) -> Image:
+    """The render with that light on its skin; `skin` at SIZE px."""
+    own = light_of(cv2.resize(render, (SIZE, SIZE), interpolation=cv2.INTER_AREA), skin)
+    change = cv2.resize(light - own, render.shape[1::-1], interpolation=cv2.INTER_CUBIC)
+    return np.asarray(np.clip(np.rint(render + change), 0, 255), np.uint8)
+
+
+def unevenness(crop: Image, light: Light, skin: NDArray[np.bool_]) -> float:
+    """How much a face's light lies otherwise: the mean over its skin of what it is off, but for being lighter or
+    darker as a whole."""
+    off = (light_of(cv2.resize(crop, (SIZE, SIZE), interpolation=cv2.INTER_LINEAR), skin) - light).mean(axis=2)
+    share = _few(skin.astype(np.float32))
+    total = max(float(share.sum()), LEAST)
+    off -= float((share * off).sum()) / total
+    return float((share * np.abs(off)).sum()) / total
+
+
 def lit(light: Light) -> NDArray[np.float32]:
     """As a picture of SIZE px."""
     return np.asarray(cv2.resize(light, (SIZE, SIZE), interpolation=cv2.INTER_LINEAR), np.float32)

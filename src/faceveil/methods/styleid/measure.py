@@ -56,6 +56,18 @@ class Source:
         return self.alignment.resized(SIZE).crop(self.image)
 
     @cached_property
+    def small_face(self) -> Face:
+        """The face in that."""
+        alignment = self.alignment.resized(SIZE)
+        box = np.array([0, 0, SIZE, SIZE], np.float64)
+        return Face(box, alignment.points_to_crop(self.face.points), self.face.score, self.face.detector)
+
+    def with_face(self, crop: Image) -> Image:
+        """The small crop with the face of another, of any size, laid in."""
+        face = cv2.resize(crop, (SIZE, SIZE), interpolation=cv2.INTER_LINEAR).astype(np.float32)
+        return np.asarray(self.small + self.share[..., None] * (face - self.small), np.uint8)
+
+    @cached_property
     def code(self) -> Code:
         """As the encoder reads it, 23 × 512."""
         return np.asarray(encoder().encode(self.small[None])[0])

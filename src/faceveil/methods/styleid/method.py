@@ -51,8 +51,7 @@ IN_COMPANY = {  # what a run over a set adds, at the highest level and below
     True: "In a run, none is nearer to anybody else, old face or new, than chance, and shows age, gender and "
     "beard of one of at least three people.",
 }
-FORCE = (0.6, 1.0, 1.7, 2.4)  # of the first push, for each of choice.CHOICES
-WISHED = 1.2  # thresholds; two strangers are some 1.3 apart
+STEPS = (2, 3, 4, 5)  # of the push, for each of choice.CHOICES
 GAINED = 0.02  # thresholds that another push must gain
 CARDS = (
     "mobilestylegan.ffhq-1024", "bisenet.celebamask", "iris.64", "age.v1", "gender.v1", "expression.fer",
@@ -78,8 +77,7 @@ class StyleId:
     privacy: str = "medium"
     fallback: str = "blackout"
     tries: int = TRIED * len(CHOICES)
-    pushes: int = 5  # more of them, for a face that is too near
-    wished: float = WISHED
+    pushes: int = 3  # more of them, for a face that is too near
     recognizers: tuple[str, ...] = tuple(WATCHING)
     consistent: bool = False
     company: Company | None = None  # given by a run that knows the set
@@ -226,14 +224,14 @@ class StyleId:
     def _tried(self, source: Source, target: int, number: int) -> "Tried | None":
         """A target's new face in the photo, if it holds the check and keeps apart from others.
 
-        One that is nearer than is wished is pushed again, while that helps: who is hard to hide needs more than others,
-        and it changes less of a face than to begin with another that is further off.
+        One that is too near is pushed again, while that helps: who is hard to hide needs more than others, and it
+        changes less of a face than to begin with another that is further off.
         """
         found = self._pasted(source, self.code(source, target, number))
         for _ in range(self.pushes):
-            if found is None or not found.verdict.only_near(max(self.needed, self.wished)):
+            if found is None or not found.verdict.only_near(self.needed):
                 break
-            further = self._pasted(source, led_away(source, target, found.wplus))
+            further = self._pasted(source, led_away(source, target, found.wplus, STEPS[0]))
             if further is None or further.verdict.nearest < found.verdict.nearest + GAINED:
                 break
             found = further
@@ -284,7 +282,7 @@ class StyleId:
     def code(self, source: Source, target: int, number: int) -> Vector:
         """That of one target's new face; `number` counts the tries before."""
         wplus = moved_code(source, target, _turn(number))
-        return led_away(source, target, wplus, FORCE[_turn(number)])
+        return led_away(source, target, wplus, STEPS[_turn(number)])
 
 
 @dataclass(frozen=True)
@@ -308,7 +306,7 @@ class OfCode(StyleId, ABC):
     def code(self, source: Source, target: int, number: int) -> Vector:
         """The mix, or where others before did not hide the source, led away from it."""
         wplus = self.mixed(source, target)
-        return led_away(source, target, wplus, FORCE[-1]) if number >= TRIED else wplus
+        return led_away(source, target, wplus, STEPS[-1]) if number >= TRIED else wplus
 
     @abstractmethod
     def mixed(self, source: Source, target: int) -> Vector:

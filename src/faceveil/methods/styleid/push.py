@@ -28,20 +28,22 @@ from faceveil.models.slope import Slope
 from faceveil.models.wspace import w_space
 
 SIZE = 64  # px of what is looked at
-MOST = 3.0  # of a step, in deviations of people
+MOST, SHARE = 3.0, 0.3  # deviations of people that a step aims at, at most, and how much of it is gone at once
 IDENTITY = slice(4, 13)  # slots
 FAR = 1.05  # from the source, in mean squares between strangers
 OWN = 0.1  # within which a face is the target's own
 PULL = 1.5  # how much more that counts than to be far from the source
 ENOUGH = 1e-3  # of the loss
+STEPS = 2
 
 
 def pushed(
-    crop: Image, face: Share, embeddings: Mapping[str, Vector], target: int, wplus: Vector, force: float = 1.0
+    crop: Image, face: Share, embeddings: Mapping[str, Vector], target: int, wplus: Vector, steps: int = STEPS
 ) -> Vector:
     """The code (23 × 512) of a target's face, led away from the source: its crop, where its face is, its vectors.
 
-    With `force` 1 as far as the loss would fall to 0 along a straight line (Polyak 1969).
+    Each step goes SHARE of the way at whose end the loss would be 0 if it fell along a straight line (Polyak 1969):
+    several short ones lead further than a long one of their length.
     """
     if not embeddings:
         return wplus
@@ -49,14 +51,15 @@ def pushed(
     given = [*_surroundings(crop, face)]
     for name, vector in embeddings.items():
         given += [np.asarray(one[None], np.float32) for one in (vector, own_vector(name, target))]
-    loss, gradient = slope.with_loss(wplus, given)
-    if loss < ENOUGH:
-        return wplus
-    along = control().neutral(gradient[IDENTITY].sum(axis=0))  # a step is the same in all of these slots
-    length = max(float(np.linalg.norm(along)), 1e-9)
-    change = -force * min(loss / length, MOST) / length * along
-    wplus = wplus.copy()
-    wplus[IDENTITY] += np.einsum("a,sad->sd", change, axes[IDENTITY])
+    for _ in range(steps):
+        loss, gradient = slope.with_loss(wplus, given)
+        if loss < ENOUGH:
+            break
+        along = control().neutral(gradient[IDENTITY].sum(axis=0))  # a step is the same in all of these slots
+        length = max(float(np.linalg.norm(along)), 1e-9)
+        change = -SHARE * min(loss / length, MOST) / length * along
+        wplus = wplus.copy()
+        wplus[IDENTITY] += np.einsum("a,sad->sd", change, axes[IDENTITY])
     return wplus
 
 
