@@ -4,11 +4,13 @@ An engine takes a function and items and yields what the function returns. A net
 products use one thread each in every engine, so parallelism cannot change a result, and nothing waits for cores.
 """
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
 from functools import partial
 from itertools import islice
+from threading import Thread
 from typing import Protocol, TypeVar
 
 from faceveil.errors import FaceveilError, UsageError
@@ -57,7 +59,7 @@ def processes(
 
     workers = workers or usable_cores()
     # A fresh interpreter per worker: a forked one would inherit threads that no longer run.
-    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_one_thread)
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_begin_worker)
     try:
         yield from _as_ready(pool, workers, work, items)
     except BrokenExecutor as error:
@@ -93,6 +95,21 @@ def engine(name: str, workers: int | None = None) -> Engine:
     if name in ENGINES:
         return partial(ENGINES[name], workers=workers)
     raise UsageError(f"no engine {name!r}; there are auto, serial, threads and processes.")
+
+
+def _begin_worker() -> None:
+    """A worker ends with its program, even one that is killed: else it writes one more photo and waits for ever."""
+    from multiprocessing import connection, parent_process
+
+    parent = parent_process()
+    assert parent is not None
+
+    def end_with_it() -> None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
+
+    Thread(target=end_with_it, daemon=True).start()
+    _one_thread()
 
 
 def _one_thread() -> AbstractContextManager[object]:

@@ -17,7 +17,7 @@ from faceveil.photos import write_bytes
 from faceveil.photos.write import cannot_write
 from faceveil.pipeline.memory import file_digest, memory_of
 from faceveil.pipeline.plan import CROPS, Plan
-from faceveil.pipeline.private import noted_folder
+from faceveil.pipeline.private import farewell, noted_folder
 from faceveil.pipeline.settings import Settings
 
 Status = Literal["protected", "no-face", "quarantined"]
@@ -71,6 +71,7 @@ class Journal:
                 "folder was moved. Delete it and start anew with --overwrite."
             )
         if resume and not known and plan.manifest.exists():
+            _forget(memory)  # what a run leaves that was killed right at its end
             raise OutputError(f"{plan.manifest} says that this run is complete; there is nothing to resume.")
         if marked and not resume:
             raise OutputError(
@@ -118,13 +119,15 @@ class Journal:
         with suppress(OSError):  # a full disk was said already
             self._file.close()
         if error is not None and self.memory.exists():
+            if private := noted_folder(self.memory):
+                error.add_note(farewell(private))
             error.add_note(GO_ON)
 
     def remove(self) -> None:
-        """The run is complete: leave no trace of it but the manifest."""
+        """The run is complete: leave no trace of it but the manifest, no faces either."""
         self._file.close()
         shutil.rmtree(self.plan.state, ignore_errors=True)
-        shutil.rmtree(self.memory)
+        _forget(self.memory)
 
 
 def _locked(file: BinaryIO) -> bool:
@@ -140,7 +143,8 @@ def _locked(file: BinaryIO) -> bool:
 
 
 def _forget(memory: Path) -> None:
-    """Delete what an earlier run into the same folder remembered, and the faces it kept."""
+    """Delete what a run into this folder remembers, and the faces it kept."""
+    (memory / BEGUN).unlink(missing_ok=True)  # first: nobody goes on with what is half deleted
     if private := noted_folder(memory):
         shutil.rmtree(private)
     if memory.exists():

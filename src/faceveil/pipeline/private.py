@@ -5,7 +5,8 @@ and is removed at the end. The run's own memory (pipeline/memory.py) notes where
 """
 
 import json
-import shutil
+import os
+import secrets
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,26 +32,29 @@ class PrivateFolder:
         before = noted_folder(memory)
         if before is not None:
             return cls(before, new=False)
+        path = _temporary() / f"{PREFIX}{secrets.token_hex(8)}"
+        # Noted first: no folder is there that nobody remembers.
+        write_bytes(json.dumps({"folder": str(path)}).encode(), memory / NOTE, overwrite=True)
         try:
-            path = Path(tempfile.mkdtemp(prefix=PREFIX))  # mode 0700
+            path.mkdir(mode=0o700)
         except OSError as error:
             raise OutputError(
-                f"no temporary folder can be made ({error.strerror}). Set TMPDIR to a place with room."
+                f"no temporary folder can be made in {path.parent} ({error.strerror}). "
+                "Set TMPDIR to a place with room."
             ) from error
-        write_bytes(json.dumps({"folder": str(path)}).encode(), memory / NOTE, overwrite=True)
         return cls(path, new=True)
 
-    def remove(self) -> None:
-        """Delete it and all faces in it."""
-        shutil.rmtree(self.path)
 
-    @property
-    def farewell(self) -> str:
-        """What to say when a run ends early and leaves it behind."""
-        return (
-            f"The faces of the originals are kept in {self.path} for --resume. "
-            "Delete that folder if you do not go on."
-        )
+def farewell(path: Path) -> str:
+    """What to say when a run ends early and leaves its private folder behind."""
+    return (
+        f"The faces of the originals are kept in {path} for --resume. Delete that folder if you do not go on."
+    )
+
+
+def _temporary() -> Path:
+    """Where TMPDIR says and nowhere else: Python would go elsewhere where that is full or cannot be written."""
+    return Path(os.environ.get("TMPDIR") or tempfile.gettempdir()).absolute()
 
 
 def noted_folder(memory: Path) -> Path | None:

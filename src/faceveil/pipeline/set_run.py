@@ -74,13 +74,8 @@ def run_set(
             summary = Summary(outcomes, settings, plan, time.perf_counter() - start, result)
             write_bytes(manifest(summary), plan.manifest, overwrite=True, staging=plan.state)
         except (GroupingError, UsageError):  # the same photos and settings will never do
-            private.remove()
             journal.remove()
             raise
-        except BaseException as error:
-            error.add_note(private.farewell)
-            raise
-        private.remove()
         journal.remove()
     return summary
 
