@@ -8,7 +8,7 @@ from tests.methods.people import like
 
 from faceveil.evaluation.attackers import attackers
 from faceveil.evaluation.clusters import identities
-from faceveil.methods.styleid.choice import TRIED, shortlists, suitable
+from faceveil.methods.styleid.choice import SKETCHED, TRIED, shortlists, suitable
 from faceveil.methods.styleid.deal import dealt, nearness
 from faceveil.methods.styleid.targets import pool
 from faceveil.models.recognizers import WATCHING, recognizer
@@ -28,14 +28,14 @@ def test_everybody_gets_targets_that_suit_and_the_same_again_from_the_same_chanc
     hands = dealt(given_, people, A, RNG(seed))
     assert hands == dealt(given_, people, A, RNG(seed))
     for targets, hand in zip(suits, hands, strict=True):
-        assert set(hand) <= set(targets) and len(set(hand)) == len(hand) == min(TRIED, len(targets))
+        assert set(hand) <= set(targets) and len(set(hand)) == len(hand) == min(SKETCHED, len(targets))
 
 
 @settings(max_examples=10, deadline=None)
 @given(st.integers(2, 8), st.integers(0, 2**32))
 def test_people_of_one_kind_share_no_target_while_there_are_enough(people, seed):
-    hands = dealt([np.arange(200, 200 + TRIED * people)] * people, range(people), A, RNG(seed))
-    assert sorted(target for hand in hands for target in hand) == list(range(200, 200 + TRIED * people))
+    hands = dealt([np.arange(200, 200 + SKETCHED * people)] * people, range(people), A, RNG(seed))
+    assert sorted(target for hand in hands for target in hand) == list(range(200, 200 + SKETCHED * people))
 
 
 def test_a_target_crowds_itself_most_and_its_like_more_than_others():

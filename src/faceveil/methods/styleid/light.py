@@ -44,7 +44,9 @@ def toned(render: Image, light: Light, skin: NDArray[np.bool_]) -> Image:
 def unevenness(crop: Image, light: Light, skin: NDArray[np.bool_]) -> float:
     """How much a face's light lies otherwise: the mean over its skin of what it is off, but for being lighter or
     darker as a whole."""
-    off = (light_of(cv2.resize(crop, (SIZE, SIZE), interpolation=cv2.INTER_LINEAR), skin) - light).mean(axis=2)
+    off = (light_of(cv2.resize(crop, (SIZE, SIZE), interpolation=cv2.INTER_LINEAR), skin) - light).mean(
+        axis=2
+    )
     share = _few(skin.astype(np.float32))
     total = max(float(share.sum()), LEAST)
     off -= float((share * off).sum()) / total

@@ -52,6 +52,7 @@ IN_COMPANY = {  # what a run over a set adds, at the highest level and below
     "beard of one of at least three people.",
 }
 STEPS = (2, 3, 4, 5)  # of the push, for each of choice.CHOICES
+CORRECTIONS = 2  # of a face that is off in the photo
 GAINED = 0.02  # thresholds that another push must gain
 CARDS = (
     "mobilestylegan.ffhq-1024", "bisenet.celebamask", "iris.64", "age.v1", "gender.v1", "expression.fer",
@@ -212,9 +213,16 @@ class StyleId:
     def _corrected(self, source: Source, found: Tried) -> Tried:
         """The same face of another age or mood, with another mouth, where these are plainly off in the photo and it
         fits better then."""
-        if found.verdict.suits and abs(found.verdict.years) <= OFF:
-            return found
-        return _better(found, self._shown(source, corrected(source, found.wplus, found.verdict)))
+        for _ in range(CORRECTIONS):
+            if found.verdict.suits and abs(found.verdict.years) <= OFF:
+                break
+            found, before = (
+                _better(found, self._shown(source, corrected(source, found.wplus, found.verdict))),
+                found,
+            )
+            if found is before:
+                break
+        return found
 
     def may_mend(self, source: Source, target: int, number: int, lacking: Verdict) -> bool:
         """Whether a target's sketch shows what another's face lacked."""

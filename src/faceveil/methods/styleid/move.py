@@ -57,7 +57,7 @@ SECOND = np.array([1.0] * len(NAMES) + [0.6] + [1.0] * len(KIND + MOODS))
 # another class costs.
 WANTED, MARGIN_UNIT, YEARS_UNIT, DEGREES_UNIT, LIGHT_UNIT = 1.4, 0.05, 3.0, 5.0, 4.0
 SHUT_UNIT, GRIN_UNIT = 0.02, 0.7  # eye widths by which eyes are less open, and of looks.teeth
-OTHER_EXPRESSION, OTHER_ORIGIN, OTHER_GENDER, OTHER_KIND = 8.0, 8.0, 8.0, 3.0
+OTHER_EXPRESSION, OTHER_ORIGIN, OTHER_GENDER, OTHER_KIND = 14.0, 8.0, 14.0, 3.0
 RIVAL = np.log(2.0)  # a mood that shows half as much as the source's
 
 

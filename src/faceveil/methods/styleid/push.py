@@ -28,17 +28,19 @@ from faceveil.models.slope import Slope
 from faceveil.models.wspace import w_space
 
 SIZE = 64  # px of what is looked at
-MOST, SHARE = 3.0, 0.3  # deviations of people that a step aims at, at most, and how much of it is gone at once
+MOST, SHARE = (
+    3.0,
+    0.3,
+)  # deviations of people that a step aims at, at most, and how much of it is gone at once
 IDENTITY = slice(4, 13)  # slots
 FAR = 1.05  # from the source, in mean squares between strangers
 OWN = 0.1  # within which a face is the target's own
 PULL = 1.5  # how much more that counts than to be far from the source
 ENOUGH = 1e-3  # of the loss
-STEPS = 2
 
 
 def pushed(
-    crop: Image, face: Share, embeddings: Mapping[str, Vector], target: int, wplus: Vector, steps: int = STEPS
+    crop: Image, face: Share, embeddings: Mapping[str, Vector], target: int, wplus: Vector, steps: int
 ) -> Vector:
     """The code (23 × 512) of a target's face, led away from the source: its crop, where its face is, its vectors.
 
