@@ -54,8 +54,8 @@ IN_COMPANY = {  # what a run over a set adds, at the highest level and below
 STEPS = (2, 3, 4, 5)  # of the push, for each of choice.CHOICES
 GAINED = 0.02  # thresholds that another push must gain
 CARDS = (
-    "mobilestylegan.ffhq-1024", "bisenet.celebamask", "iris.64", "age.v1", "gender.v1", "expression.fer",
-    "mobilefacenet.facesdk",
+    "mobilestylegan.ffhq-1024", "bisenet.celebamask", "selfie.multiclass", "iris.64", "age.v1", "gender.v1",
+    "expression.fer", "mobilefacenet.facesdk",
 )  # fmt: skip
 
 
