@@ -16,7 +16,7 @@ $(READY): pyproject.toml requirements-test.txt
 
 demo: setup
 	$(BIN)/faceveil models pull yunet.2023mar blazeface.back facemesh.468 mobilestylegan.ffhq-1024 bisenet.celebamask iris.64 \
-	  age.v1 gender.v1 expression.fer mobilenet.facelib dlib-resnet.v1 mobilefacenet.facesdk
+	  selfie.multiclass age.v1 gender.v1 expression.fer mobilenet.facelib dlib-resnet.v1 mobilefacenet.facesdk
 	$(BIN)/faceveil anonymize examples/photos -o demo-out --overwrite
 	@echo "Look at demo-out/ beside examples/photos/."
 

@@ -19,10 +19,10 @@ def test_a_card_is_well_formed(entry):
         assert re.fullmatch(r"[0-9a-f]{64}", pinned.sha256)
         assert pinned.size > 0
     if entry.distribution:
-        name = entry.distribution.name.replace("-", "_").lower()
+        name = entry.distribution.name.removeprefix("@").replace("/", "-").replace("-", "_").lower()
         file = entry.distribution.filename.replace("-", "_").lower()
         assert file.startswith(f"{name}_{entry.distribution.version}")
-        assert entry.distribution.filename.endswith((".whl", ".tar.gz"))
+        assert entry.distribution.filename.endswith((".whl", ".tar.gz", ".tgz"))
 
 
 def test_ids_are_unique():

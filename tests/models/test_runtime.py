@@ -6,6 +6,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+import cv2
 import numpy as np
 import pytest
 
@@ -13,7 +14,7 @@ from faceveil.errors import UsageError, WeightsError
 from faceveil.models import runtime
 from faceveil.models.cards import Card, all_cards
 from faceveil.models.runtime import Network, load, openvino, read_model, threads_wanted
-from faceveil.models.segmenter import person_mask
+from faceveil.models.segmenter import parts, person_mask
 from faceveil.models.store import Store
 
 # Counts every attempt to connect or resolve, from Python, while the engine is imported and used.
@@ -180,6 +181,20 @@ def test_the_person_mask_is_that_of_the_reference_engine():
     reference.invoke()
     expected = reference.get_tensor(reference.get_output_details()[0]["index"])
     np.testing.assert_allclose(load("selfie.256")(image)[0], expected, atol=1e-3)
+
+
+def test_the_parts_of_a_person_are_those_of_the_reference_engine(portrait):
+    litert = pytest.importorskip("ai_edge_litert.interpreter", reason="the reference engine is not installed")
+    from faceveil.models import weights
+
+    reference = litert.Interpreter(str(weights("selfie.multiclass")))
+    reference.allocate_tensors()
+    image = cv2.resize(portrait, (256, 256), interpolation=cv2.INTER_AREA)[None].astype(np.float32) / 255
+    reference.set_tensor(reference.get_input_details()[0]["index"], image)
+    reference.invoke()
+    expected = reference.get_tensor(reference.get_output_details()[0]["index"])
+    np.testing.assert_allclose(load("selfie.multiclass")(image)[0], expected, atol=2e-3)
+    assert (parts(portrait).argmax(axis=0) == expected[0].argmax(axis=2)).mean() > 0.99
 
 
 def test_the_person_mask_has_the_photo_s_size():

@@ -35,15 +35,15 @@ class Alignment:
         """Pixels of the crop to one pixel of the photo."""
         return float(np.sqrt(abs(np.linalg.det(self.to_crop[:, :2]))))
 
-    def crop(self, image: Image) -> Image:
-        """Cut the face out of its photo; beyond the frame the photo's edge is mirrored."""
+    def crop(self, image: Image, border: int = cv2.BORDER_REFLECT) -> Image:
+        """Cut the face out of its photo; beyond the frame the photo is mirrored, or what OpenCV's `border` says."""
         smaller = min(1.0, self.zoom)
         if smaller < 0.6:  # shrink first, or fine detail would alias
             size = max(1, round(image.shape[1] * smaller)), max(1, round(image.shape[0] * smaller))
             shrunk = np.asarray(cv2.resize(image, size, interpolation=cv2.INTER_AREA), image.dtype)
             back = np.diag([image.shape[1] / size[0], image.shape[0] / size[1], 1.0])
-            return _warp(shrunk, _compose(self.to_crop, back), (self.size, self.size), cv2.BORDER_REFLECT)
-        return _warp(image, self.to_crop, (self.size, self.size), cv2.BORDER_REFLECT)
+            return _warp(shrunk, _compose(self.to_crop, back), (self.size, self.size), border)
+        return _warp(image, self.to_crop, (self.size, self.size), border)
 
     def place(self, crop: Image, size_wh: tuple[int, int]) -> Image:
         """The crop where it belongs in a photo of this size; black elsewhere."""

@@ -29,13 +29,14 @@ Role = Literal[
 
 @dataclass(frozen=True)
 class Distribution:
-    """One file on a package index: a wheel or an sdist."""
+    """One file on a package index: a wheel, an sdist, or the tarball of an npm package."""
 
     name: str
     version: str
     filename: str
     sha256: str
     size: int
+    registry: Literal["pypi", "npm"] = "pypi"
 
 
 @dataclass(frozen=True)

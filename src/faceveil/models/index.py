@@ -6,6 +6,7 @@ Only files are looked up and read: nothing is installed and no code of a distrib
 import logging
 import ssl
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,26 +38,20 @@ class Location:
     path: Path | None = None
 
 
-class Index:
-    """The user's package indexes and find-links folders, searched as pip would."""
+class Fetcher(ABC):
+    """Where files are looked up and fetched from."""
 
-    def __init__(self, settings: PipSettings | None = None) -> None:
-        self.settings = settings or read_pip_settings()
-        self.session = _session(self.settings)
+    def __init__(self, session: httpx2.Client) -> None:
+        self.session = session
         self.reasons: list[str] = []  # why a source had nothing, for the error message
         self.mismatches: list[str] = []
 
     def close(self) -> None:
         self.session.close()
 
+    @abstractmethod
     def locate(self, wanted: Distribution) -> Iterator[Location]:
-        """Every place that offers the file, local ones first; not those that publish another hash."""
-        with _collected_warnings(self.reasons):
-            for source in self._sources():
-                try:
-                    yield from self._search(source, wanted)
-                except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
-                    self.reasons.append(f"{_shown(source)}: {error or type(error).__name__}")
+        """Every place that offers the file, local ones first."""
 
     def download(self, where: Location, wanted: Distribution, part: Path, progress: Progress | None) -> None:
         """Fetch the file into `part`, going on where an earlier attempt stopped."""
@@ -69,33 +64,6 @@ class Index:
                 if not passing or attempt + 1 == ATTEMPTS:
                     raise WeightsUnavailable(f"{where.shown}: {error or type(error).__name__}") from error
                 time.sleep(0.2 * 2**attempt)
-
-    def _sources(self) -> Iterator[dict[str, list[str]]]:
-        sources = [
-            {"find_links": [str(Path(link).expanduser())]}
-            for link in self.settings.find_links
-            if "://" not in link
-        ]
-        remote = [{"find_links": [link]} for link in self.settings.find_links if "://" in link]
-        remote += [{"index_urls": [url]} for url in self.settings.index_urls]
-        # Places on this machine answer at once and need no network, so they come first.
-        yield from sources
-        yield from sorted(remote, key=lambda source: not _shown(source).startswith("file:"))
-
-    def _search(self, source: dict[str, list[str]], wanted: Distribution) -> Iterator[Location]:
-        from unearth import PackageFinder
-
-        # ignore_compatibility: we want the file whatever Python or platform it was made for.
-        finder = PackageFinder(self.session, ignore_compatibility=True, **source)  # type: ignore[arg-type]
-        for package in finder.find_all_packages(wanted.name, allow_yanked=True):
-            link = package.link
-            if link.filename != wanted.filename:
-                continue
-            published = (link.hash_option or {}).get("sha256", [wanted.sha256])
-            if wanted.sha256 not in published:
-                self.mismatches.append(f"{link.redacted} is published with another sha256 than the card pins")
-                continue
-            yield _location(link)
 
     def _stream(self, where: Location, wanted: Distribution, part: Path, progress: Progress | None) -> None:
         done = part.stat().st_size if part.exists() else 0
@@ -125,6 +93,50 @@ class Index:
             raise httpx2.ReadError(f"the connection ended after {done} of {wanted.size} bytes")
 
 
+class Index(Fetcher):
+    """The user's package indexes and find-links folders, searched as pip would."""
+
+    def __init__(self, settings: PipSettings | None = None) -> None:
+        self.settings = settings or read_pip_settings()
+        super().__init__(_session(self.settings))
+
+    def locate(self, wanted: Distribution) -> Iterator[Location]:
+        """Every place that offers the file, local ones first; not those that publish another hash."""
+        with _collected_warnings(self.reasons):
+            for source in self._sources():
+                try:
+                    yield from self._search(source, wanted)
+                except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
+                    self.reasons.append(f"{_shown(source)}: {error or type(error).__name__}")
+
+    def _sources(self) -> Iterator[dict[str, list[str]]]:
+        sources = [
+            {"find_links": [str(Path(link).expanduser())]}
+            for link in self.settings.find_links
+            if "://" not in link
+        ]
+        remote = [{"find_links": [link]} for link in self.settings.find_links if "://" in link]
+        remote += [{"index_urls": [url]} for url in self.settings.index_urls]
+        # Places on this machine answer at once and need no network, so they come first.
+        yield from sources
+        yield from sorted(remote, key=lambda source: not _shown(source).startswith("file:"))
+
+    def _search(self, source: dict[str, list[str]], wanted: Distribution) -> Iterator[Location]:
+        from unearth import PackageFinder
+
+        # ignore_compatibility: we want the file whatever Python or platform it was made for.
+        finder = PackageFinder(self.session, ignore_compatibility=True, **source)  # type: ignore[arg-type]
+        for package in finder.find_all_packages(wanted.name, allow_yanked=True):
+            link = package.link
+            if link.filename != wanted.filename:
+                continue
+            published = (link.hash_option or {}).get("sha256", [wanted.sha256])
+            if wanted.sha256 not in published:
+                self.mismatches.append(f"{link.redacted} is published with another sha256 than the card pins")
+                continue
+            yield _location(link)
+
+
 def _continues_at(answer: httpx2.Response, offset: int) -> bool:
     content_range = answer.headers.get("Content-Range", "")
     return answer.status_code == 206 and content_range.startswith(f"bytes {offset}-")
@@ -135,10 +147,15 @@ def _location(link: "Link") -> Location:
 
 
 def _shown(source: dict[str, list[str]]) -> str:
+    url = next(iter(source.values()))[0]
+    return without_password(url) if "://" in url else url
+
+
+def without_password(url: str) -> str:
+    """An address as it may be shown."""
     from unearth import Link
 
-    url = next(iter(source.values()))[0]
-    return Link(url).redacted if "://" in url else url
+    return Link(url).redacted
 
 
 def _session(settings: PipSettings) -> "PyPIClient":

@@ -24,7 +24,7 @@ from faceveil.models.archive import extract
 from faceveil.models.cards import Card, Distribution, Member, all_cards, card
 
 if TYPE_CHECKING:
-    from faceveil.models.index import Index, Location, Progress
+    from faceveil.models.index import Fetcher, Location, Progress
 
 PACKAGE = Path(__file__).parent.parent
 
@@ -154,9 +154,7 @@ class Store:
 
     def _obtain(self, wanted: Distribution, progress: "Progress | None") -> Path:
         """A file with the pinned hash: where it lies on this machine, or downloaded."""
-        from faceveil.models.index import Index  # an HTTP client: only for those who download
-
-        index = Index()
+        index = _fetcher(wanted)
         try:
             for where in index.locate(wanted):
                 try:
@@ -174,7 +172,7 @@ class Store:
         raise WeightsUnavailable("; ".join(index.reasons) or "no index or folder offers it")
 
     def _download(
-        self, index: "Index", where: "Location", wanted: Distribution, progress: "Progress | None"
+        self, index: "Fetcher", where: "Location", wanted: Distribution, progress: "Progress | None"
     ) -> Path:
         part = self.home / "downloads" / f"{wanted.filename}.part"
         resumed = part.exists()
@@ -220,13 +218,26 @@ class Store:
             ) from error
 
 
+def _fetcher(wanted: Distribution) -> "Fetcher":
+    """With an HTTP client: only for those who download."""
+    if wanted.registry == "npm":
+        from faceveil.models.npm import Registry
+
+        return Registry(wanted.name)
+    from faceveil.models.index import Index
+
+    return Index()
+
+
 def _of(wanted: Distribution) -> str:
     return f"{wanted.name} {wanted.version} ({wanted.filename})"
 
 
 def _remedy(entry: Card) -> str:
+    npm = entry.distribution is not None and entry.distribution.registry == "npm"
+    settings = "npm's registry settings" if npm else "pip's index settings"
     return (
-        f"Check pip's index settings, or put that file in a folder and set PIP_FIND_LINKS to it; or run "
+        f"Check {settings}, or put that file in a folder and set PIP_FIND_LINKS to it; or run "
         f"`faceveil models pull {entry.id}` on a machine with network and copy its FACEVEIL_HOME here."
     )
 

@@ -17,6 +17,7 @@ from faceveil.faces.regions import Mask
 from faceveil.methods.styleid.check import embeddings
 from faceveil.methods.styleid.light import SKINS, Light, light_of
 from faceveil.methods.styleid.looks import closely, looks, lower_face_shade
+from faceveil.methods.styleid.occluders import with_occluders
 from faceveil.methods.styleid.paste import Share, as_mask, face_share, glasses_kept
 from faceveil.methods.styleid.targets import Person, by_two, in_cells, labels
 from faceveil.models.encoder import Encoder
@@ -24,6 +25,7 @@ from faceveil.models.mobilestylegan import SIZES
 from faceveil.models.mobilestylegan import Floats as Code
 from faceveil.models.parser import HAIR, SIZE, Shares, parse
 from faceveil.models.runtime import once
+from faceveil.models.segmenter import parts
 
 if TYPE_CHECKING:
     from faceveil.methods.styleid.move import Sketch
@@ -111,9 +113,12 @@ def measure(image: Image, face: Face, recognizers: Sequence[str]) -> Source | No
     alignment = align_ffhq(face, SIZE)
     alignment = alignment.resized(_crop_size(SIZE / alignment.zoom))
     crop, mesh = alignment.crop(part), alignment.points_to_crop(face.mesh[:, :2])
-    shown, shares = labels(crop), parse(crop)
-    glasses, dark = glasses_kept(alignment.resized(SIZE).crop(part), shares)
-    share = face_share(shares, mesh * (SIZE / alignment.size), glasses)
+    shown, small_mesh = labels(crop), mesh * (SIZE / alignment.size)
+    single = alignment.crop(part, cv2.BORDER_REPLICATE)  # mirrored faces confuse what names pixels
+    seen_parts = parts(single)
+    shares = with_occluders(parse(single), seen_parts, small_mesh)
+    glasses, dark = glasses_kept(alignment.resized(SIZE).crop(part), shares, seen_parts)
+    share = face_share(shares, small_mesh, glasses)
     seen = by_two(attributes(part, face), shown)
     person = Person(
         looks(part, face), seen.age, seen.female, skin_angle(part, face), seen.expression,

@@ -55,8 +55,8 @@ STEPS = (2, 3, 4, 5)  # of the push, for each of choice.CHOICES
 CORRECTIONS = 2  # of a face that is off in the photo
 GAINED = 0.02  # thresholds that another push must gain
 CARDS = (
-    "mobilestylegan.ffhq-1024", "bisenet.celebamask", "iris.64", "age.v1", "gender.v1", "expression.fer",
-    "mobilefacenet.facesdk",
+    "mobilestylegan.ffhq-1024", "bisenet.celebamask", "selfie.multiclass", "iris.64", "age.v1", "gender.v1",
+    "expression.fer", "mobilefacenet.facesdk",
 )  # fmt: skip
 
 

@@ -1,7 +1,8 @@
 """What of a photo a new face takes the place of, by the face parser: skin and features, and nothing else.
 
-Hair, hat, clothes, earrings, dark glasses, frames of clear ones and background keep the photo's own pixels. Beyond
-the face's edge the new face goes on a little, where none of these is, so that nothing of the old one's rim stays.
+Hair, hat, clothes, earrings, dark glasses, frames of clear ones, background and whatever stands before the face
+(`occluders.py`) keep the photo's own pixels. Beyond the face's edge the new face goes on a little, where none of
+these is, so that nothing of the old one's rim stays.
 """
 
 from collections.abc import Sequence
@@ -11,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faceveil.faces.face import Floats, Image
-from faceveil.faces.regions import LEFT_BROW, LEFT_EYE, LIPS, NOSE, OVAL, RIGHT_BROW, RIGHT_EYE, Mask
-from faceveil.methods.styleid.light import SKINS, light_of, lit
+from faceveil.faces.regions import LEFT_BROW, LEFT_EYE, LIPS, NOSE, RIGHT_BROW, RIGHT_EYE, Mask
+from faceveil.methods.styleid.light import SKINS
+from faceveil.methods.styleid.occluders import INNER, outline
 from faceveil.models.parser import (
     BACKGROUND,
     CLOTH,
@@ -21,20 +23,19 @@ from faceveil.models.parser import (
     GLASSES,
     HAIR,
     HAT,
-    SIZE,
     Shares,
 )
+from faceveil.models.segmenter import OTHERS, Parts
 
 Share = NDArray[np.float32]  # SIZE × SIZE, 0 to 1
 
 STAYS = (HAIR, HAT, CLOTH, EARRING, BACKGROUND)  # what the face does not grow over
+THINGS = (HAT, CLOTH, EARRING)  # of these, what has an edge, as hair has none
 GROWN, FEATHER = 4, 1.5  # px of SIZE: how far beyond the face, and how softly it ends
+CRISP = 0.7  # px, before things: at 1.5 twice as many of their pixels change
 DARK = 0.4  # of the skin's lightness: glasses below it hide the eyes and stay
 LEAST_GLASSES = 0.004  # of the picture: less is no pair of them
 FRAME_INSIDE, FRAME_BEYOND = 5, 2  # px of SIZE from the edge of glasses, between which their frame lies
-FRAME_DIFFERS = 20.0  # in Lab, from the skin around it
-FRAME_CLOSED = 0.6  # of the glasses' edge that a frame takes, or there is none
-INNER = 0.8  # of the mesh's outline, within which all that is no thing of its own is face
 
 EYES = ([*RIGHT_EYE, *RIGHT_BROW], [*LEFT_EYE, *LEFT_BROW])
 REGIONS = {  # what `styleid-mask` replaces; each holds the one before it
@@ -52,12 +53,13 @@ def face_share(shares: Shares, mesh: Floats, kept: NDArray[np.bool_]) -> Share:
     `mesh` is the face's in a crop of SIZE px.
     """
     labels = shares.argmax(axis=0)
-    face = np.isin(labels, (*FACE, GLASSES)) | (inner(mesh) & ~np.isin(labels, STAYS))
-    soft = cv2.GaussianBlur(kept.astype(np.float32), (0, 0), 0.7)
+    face = np.isin(labels, (*FACE, GLASSES)) | (outline(mesh, INNER) & ~np.isin(labels, STAYS))
+    hard = (kept | np.isin(labels, THINGS)).astype(np.float32)
+    soft = cv2.GaussianBlur(hard, (0, 0), CRISP)
     return np.asarray(grown(face & ~kept, np.isin(labels, STAYS) | kept) * (1 - soft), np.float32)
 
 
-def glasses_kept(crop: Image, shares: Shares) -> tuple[NDArray[np.bool_], bool]:
+def glasses_kept(crop: Image, shares: Shares, parts: Parts) -> tuple[NDArray[np.bool_], bool]:
     """What of glasses stays: all of dark ones, the frame of clear ones, nothing of those that have none; and whether
     they are dark.
 
@@ -67,24 +69,16 @@ def glasses_kept(crop: Image, shares: Shares) -> tuple[NDArray[np.bool_], bool]:
     glasses, skin = labels == GLASSES, np.isin(labels, SKINS)
     if glasses.mean() < LEAST_GLASSES or not skin.any():
         return np.zeros_like(glasses), False
-    lab = np.asarray(cv2.cvtColor(crop.astype(np.float32) / 255, cv2.COLOR_RGB2LAB), np.float32)
-    if np.median(lab[glasses, 0]) < DARK * np.median(lab[skin, 0]):
-        return glasses, True
-    return frame(lab, glasses, lit(light_of(crop, skin))), False
+    light = cv2.cvtColor(crop.astype(np.float32) / 255, cv2.COLOR_RGB2LAB)[..., 0]
+    dark = bool(np.median(light[glasses]) < DARK * np.median(light[skin]))
+    return (glasses if dark else frame(glasses, parts)), dark
 
 
-def frame(
-    lab: NDArray[np.float32], glasses: NDArray[np.bool_], slow: NDArray[np.float32]
-) -> NDArray[np.bool_]:
-    """What at the edge of glasses is no skin, as the light on it would show that (`slow`, RGB); nothing, where that
-    is too little for a frame."""
+def frame(glasses: NDArray[np.bool_], parts: Parts) -> NDArray[np.bool_]:
+    """What at the edge of glasses is a thing and no face. A tinted lens is a thing too, but shows the eyes: what is
+    further in than a frame is wide does not stay."""
     around, within = (_grown_by(mask, by) for mask, by in ((glasses, FRAME_BEYOND), (~glasses, FRAME_INSIDE)))
-    edge = around & within
-    skin = cv2.cvtColor(slow / 255, cv2.COLOR_RGB2LAB)
-    found = edge & (np.linalg.norm(lab - skin, axis=2) > FRAME_DIFFERS)
-    border = _grown_by(~glasses, 1) & glasses
-    closed = (_grown_by(found, 2) & border).sum() / max(border.sum(), 1)
-    return found if closed > FRAME_CLOSED else np.zeros_like(found)
+    return np.asarray(around & within & (parts.argmax(axis=0) == OTHERS))
 
 
 def _grown_by(mask: NDArray[np.bool_], by: int) -> NDArray[np.bool_]:
@@ -101,14 +95,6 @@ def grown(
     wide = cv2.dilate(closed, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (side, side)))
     sharp = np.where(stays, closed, wide).astype(np.float32)
     return np.asarray(cv2.GaussianBlur(sharp, (0, 0), soft) if soft > 0 else sharp, np.float32)
-
-
-def inner(mesh: Floats) -> NDArray[np.bool_]:
-    """The middle of the face, whatever the parser takes it for."""
-    outline = mesh[OVAL, :2]
-    centre = outline.mean(axis=0)
-    corners = np.rint(centre + INNER * (outline - centre)).astype(np.int32)
-    return np.asarray(cv2.fillPoly(np.zeros((SIZE, SIZE), np.uint8), [corners], 1) > 0)
 
 
 def as_mask(share: Share, side: int) -> Mask:
