@@ -8,7 +8,7 @@ import numpy as np
 from training.taught import is_unseen, told
 
 from faceveil.evaluation.protocol import read_pairs
-from faceveil.faces import Face, align_ffhq, find_faces, pose
+from faceveil.faces import Face, align_ffhq, blendshapes, find_faces, pose
 from faceveil.faces.attributes import attributes, skin_angle
 from faceveil.methods.styleid.check import embeddings
 from faceveil.methods.styleid.looks import closely, looks
@@ -73,7 +73,7 @@ def read(image: np.ndarray, face: Face) -> dict[str, object]:
         "embeddings": embeddings(image, face, list(RECOGNIZERS)),
         "age": seen.age, "female": seen.female, "expression": int(seen.expression.argmax()),
         "pose": np.array([head.yaw, head.pitch, head.roll]), "looks": looks(image, face),
-        "close": looks(image, closely(image, face)),
+        "close": looks(image, closely(image, face)), "blendshapes": blendshapes(image, face).values,
         "skin": skin_angle(image, face), "origin": origin(image, face),
     }  # fmt: skip
 

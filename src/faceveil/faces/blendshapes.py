@@ -90,10 +90,8 @@ def _place(points: Floats) -> tuple[Floats, float, float]:
     return np.array([middle.real, middle.imag]), float((high - low).max()), float(np.degrees(np.angle(turn)))
 
 
-def part_errors(one: NDArray[np.floating], other: NDArray[np.floating]) -> dict[str, NDArray[np.floating]]:
-    """Mean absolute differences of values (… × 52): of all, and of each of PARTS."""
-    gaps = np.abs(one - other)
-    columns = {part: [NAMES.index(name) for name in names] for part, names in PARTS.items()}
-    return {"all": gaps.mean(axis=-1)} | {
-        part: gaps[..., those].mean(axis=-1) for part, those in columns.items()
-    }
+def part_errors(one: NDArray[np.floating], other: NDArray[np.floating]) -> dict[str, Floats]:
+    """Mean absolute differences of values (… × 52): of all, and of those of each of PARTS."""
+    gaps = np.abs(np.subtract(one, other, dtype=np.float64))
+    columns = {part: [NAMES.index(name) for name in names] for part, names in {"all": NAMES, **PARTS}.items()}
+    return {part: gaps[..., those].mean(axis=-1) for part, those in columns.items()}
