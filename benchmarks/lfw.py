@@ -68,12 +68,12 @@ def middle_face(image: np.ndarray) -> Face | None:
 
 def read(image: np.ndarray, face: Face) -> dict[str, object]:
     """Everything that is judged of one face."""
-    seen, head = attributes(image, face), pose(face)
+    seen, head, does = attributes(image, face), pose(face), blendshapes(image, face)
     return {
         "embeddings": embeddings(image, face, list(RECOGNIZERS)),
         "age": seen.age, "female": seen.female, "expression": int(seen.expression.argmax()),
         "pose": np.array([head.yaw, head.pitch, head.roll]), "looks": looks(image, face),
-        "close": looks(image, closely(image, face)), "blendshapes": blendshapes(image, face).values,
+        "close": looks(image, closely(image, face)), "blendshapes": does.values, "gaze": does.gaze,
         "skin": skin_angle(image, face), "origin": origin(image, face),
     }  # fmt: skip
 

@@ -393,6 +393,8 @@ def utility(before: dict[int, dict], after: dict[int, dict]) -> Row:
         for what, column in (("mouth", MOUTH), ("yaw", YAW), ("gaze", GAZE_X)):
             found = np.corrcoef(one[:, column], other[:, column])[0, 1]
             result[f"{way}{what}_correlation"] = round(float(found), 3)
+    for what, one, other in zip(("x", "y"), *(side.T for side in both("gaze")), strict=True):
+        result[f"blendshape_gaze_{what}_correlation"] = round(float(np.corrcoef(one, other)[0, 1]), 3)
     gaps = part_errors(*both("blendshapes"))
     result["blendshape_error"] = {part: round(float(gap.mean()), 4) for part, gap in gaps.items()}
     return result

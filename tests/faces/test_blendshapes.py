@@ -96,6 +96,13 @@ def test_left_is_right_in_the_mirror(portraits):
         assert part_errors(blendshapes(image, face).values, other)["all"] < 0.05
 
 
+def test_eyes_look_the_other_way_in_the_mirror(portraits):
+    image, face = portraits[5]  # who looks aside
+    flipped = np.ascontiguousarray(image[:, ::-1])
+    gaze, mirrored = blendshapes(image, face).gaze, blendshapes(flipped, find_faces(flipped)[0]).gaze
+    assert gaze[0] > 0.4 and mirrored == pytest.approx(gaze * [-1, 1], abs=0.15)
+
+
 def test_neither_the_detector_s_box_nor_a_tilt_changes_much(portraits):
     for image, face in portraits:
         seen = blendshapes(image, face).values

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faceveil.faces.face import Face, Floats, Image
-from faceveil.faces.mesh import LEFT_EYE_OUTER, RIGHT_EYE_OUTER
+from faceveil.faces.mesh import LEFT_EYE_OUTER, RIGHT_EYE_OUTER, SURE
 from faceveil.faces.views import close_up
 from faceveil.models.runtime import load
 
@@ -59,6 +59,14 @@ class Blendshapes:
         """The values by name."""
         return dict(zip(NAMES, self.values.tolist(), strict=True))
 
+    @property
+    def gaze(self) -> Floats:
+        """Where both eyes look on average, -1 to 1: x to the picture's right, y down."""
+        look = {name.removeprefix("eyeLook"): value for name, value in self.named.items()}
+        right, left = look["InRight"] - look["OutRight"], look["OutLeft"] - look["InLeft"]
+        down = look["DownRight"] + look["DownLeft"] - look["UpRight"] - look["UpLeft"]
+        return np.array([right + left, down]) / 2
+
 
 def blendshapes(image: Image, face: Face) -> Blendshapes:
     """Read one face of a photo, with the eyes level: in its box, and once more in that of the points found there.
@@ -66,6 +74,8 @@ def blendshapes(image: Image, face: Face) -> Blendshapes:
     The second look halves what the values owe to where a detector puts its box.
     """
     first = _look(image, face.centre, max(face.size_wh), face.roll)
+    if first.presence < SURE:  # the points of no face lie anywhere
+        return first
     return _look(image, *_place(first.points[:, :2]))
 
 
