@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from faceveil.models.attrnet import AttrNet
     from faceveil.photos.find import Found
 
+ANGLES = ("yaw", "pitch", "roll")
 SHOWN, PLAIN = 3, 0.3  # of the blendshapes, how many are shown, and from which strength
 
 
@@ -88,7 +89,7 @@ def _read(pixels: "Image", face: "Face", net: "AttrNet") -> dict[str, Any]:
         "female": _short(seen.female),
         "expression": EXPRESSIONS[int(seen.expression.argmax())],
         "expressions": dict(zip(EXPRESSIONS, map(_short, seen.expression), strict=True)),
-        "pose": {name: round(getattr(head, name), 1) for name in ("yaw", "pitch", "roll")},
+        "pose": {name: round(getattr(head, name), 1) for name in ANGLES},
         "skin_angle": None if math.isnan(skin) else round(skin, 1),
         "labels": dict(
             zip(net.labels, map(_short, attribute_vector(pixels, face, net.labels, net)), strict=True)
@@ -105,19 +106,7 @@ def _print(records: list[dict[str, Any]], skipped: list[dict[str, str]]) -> None
     from faceveil.cli.render import print_table
     from faceveil.photos import shown
 
-    head = (
-        "photo",
-        "face",
-        "age",
-        "gender seen",
-        "expression",
-        "yaw",
-        "pitch",
-        "roll",
-        "skin",
-        "shows",
-        "does",
-    )
+    head = ("photo", "face", "age", "gender seen", "expression", *ANGLES, "skin", "shows", "does")
     rows = [
         _row(record["file"], number, face)
         for record in records
@@ -136,7 +125,7 @@ def _print(records: list[dict[str, Any]], skipped: list[dict[str, str]]) -> None
 
 def _row(file: str, number: int, face: dict[str, Any]) -> tuple[str, ...]:
     gender = "female" if face["female"] > 0.5 else "male"
-    angles = [f"{face['pose'][axis]:+.0f}" for axis in ("yaw", "pitch", "roll")]
+    angles = [f"{face['pose'][axis]:+.0f}" for axis in ANGLES]
     skin = "" if face["skin_angle"] is None else f"{face['skin_angle']:.0f}"
     shows = ", ".join(label for label, probability in face["labels"].items() if probability > 0.5)
     does = ", ".join(_strongest(face["blendshapes"]))
