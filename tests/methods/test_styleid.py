@@ -178,10 +178,10 @@ def test_recognisers_that_never_saw_the_targets_take_no_part_in_choosing_and_pus
     )
     lists = [list(shortlists(one.person, one.embeddings, RNG(1))) for one in (known, more)]
     assert lists[0] == lists[1]
-    one, other = (move.led_away(source, lists[0][0][0], known.code) for source in (known, more))
+    one, other = (move.led_away(source, lists[0][0][0], known.code, 2) for source in (known, more))
     assert np.array_equal(one, other)
     alone = measure(small, find_faces(small)[0], (SFACE,))
-    assert np.array_equal(move.led_away(alone, lists[0][0][0], known.code), known.code)
+    assert np.array_equal(move.led_away(alone, lists[0][0][0], known.code, 2), known.code)
 
 
 def test_a_target_turns_its_head_as_it_is_told():
