@@ -8,7 +8,7 @@ import numpy as np
 from training.taught import is_unseen, told
 
 from faceveil.evaluation.protocol import read_pairs
-from faceveil.faces import Face, align_ffhq, find_faces, pose
+from faceveil.faces import Face, align_ffhq, blendshapes, find_faces, pose
 from faceveil.faces.attributes import attributes, skin_angle
 from faceveil.methods.styleid.check import embeddings
 from faceveil.methods.styleid.looks import closely, looks
@@ -68,12 +68,12 @@ def middle_face(image: np.ndarray) -> Face | None:
 
 def read(image: np.ndarray, face: Face) -> dict[str, object]:
     """Everything that is judged of one face."""
-    seen, head = attributes(image, face), pose(face)
+    seen, head, does = attributes(image, face), pose(face), blendshapes(image, face)
     return {
         "embeddings": embeddings(image, face, list(RECOGNIZERS)),
         "age": seen.age, "female": seen.female, "expression": int(seen.expression.argmax()),
         "pose": np.array([head.yaw, head.pitch, head.roll]), "looks": looks(image, face),
-        "close": looks(image, closely(image, face)),
+        "close": looks(image, closely(image, face)), "blendshapes": does.values, "gaze": does.gaze,
         "skin": skin_angle(image, face), "origin": origin(image, face),
     }  # fmt: skip
 

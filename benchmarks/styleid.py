@@ -30,6 +30,7 @@ from faceveil.evaluation.attackers import LETTERS, attackers
 from faceveil.evaluation.clusters import identities
 from faceveil.evaluation.intervals import mean_by_person
 from faceveil.faces import Face, FaceSet, align_ffhq, with_mesh
+from faceveil.faces.blendshapes import part_errors
 from faceveil.faces.replace import replace_face
 from faceveil.methods import METHODS, CompanyMethod, FaceMethod, Method, method
 from faceveil.methods.company import Company
@@ -368,7 +369,7 @@ def both_sides(first: list[Subject], sides: list[np.ndarray], after: dict[int, d
 
 
 def utility(before: dict[int, dict], after: dict[int, dict]) -> Row:
-    """What is kept of gender, expression, age, pose, mouth and gaze."""
+    """What is kept of gender, expression, age, pose, mouth, gaze and all that a face does."""
 
     def both(key: str) -> tuple[np.ndarray, np.ndarray]:
         return np.array([before[i][key] for i in before]), np.array([after[i][key] for i in before])
@@ -392,6 +393,10 @@ def utility(before: dict[int, dict], after: dict[int, dict]) -> Row:
         for what, column in (("mouth", MOUTH), ("yaw", YAW), ("gaze", GAZE_X)):
             found = np.corrcoef(one[:, column], other[:, column])[0, 1]
             result[f"{way}{what}_correlation"] = round(float(found), 3)
+    for what, one, other in zip(("x", "y"), *(side.T for side in both("gaze")), strict=True):
+        result[f"blendshape_gaze_{what}_correlation"] = round(float(np.corrcoef(one, other)[0, 1]), 3)
+    gaps = part_errors(*both("blendshapes"))
+    result["blendshape_error"] = {part: round(float(gap.mean()), 4) for part, gap in gaps.items()}
     return result
 
 
@@ -424,7 +429,13 @@ def print_table(results: dict[str, Row]) -> None:
         "origin",
         "expression",
     ]
-    heads += ["age error", "yaw, pitch, roll error", "mouth, yaw, gaze r", "background", "covered", "CPU s"]
+    heads += [
+        "age error",
+        "yaw, pitch, roll error",
+        "mouth, yaw, gaze r",
+        "blendshape error: all, mouth, eyes, gaze",
+    ]
+    heads += ["background", "covered", "CPU s"]
     print("\n| " + " | ".join(heads) + " |\n" + "| --- " * len(heads) + "|")
     for name, row in results.items():
         print("| " + " | ".join(cells(name, row)) + " |")
@@ -450,6 +461,7 @@ def cells(name: str, row: Row) -> list[str]:
         f"{row['origin_kept']:.2f}",
         f"{row['expression_kept']:.2f}", f"{row['age_error']:.1f}", ", ".join(f"{v:.1f}" for v in row["pose_error"]),
         ", ".join(f"{row[f'{what}_correlation']:.2f}" for what in ("mouth", "yaw", "gaze")),
+        ", ".join(f"{value:.3f}" for value in row["blendshape_error"].values()),
         "–" if kept is None else f"{kept:.0%}", f"{row['covered']:.2f}", f"{row['cpu_seconds']:.2f}",
     ]  # fmt: skip
 

@@ -33,6 +33,8 @@ def test_a_face_is_told_as_json(run, examples) -> None:
     assert 0 < face["age"] < 100 and 0 <= face["female"] <= 1
     assert max(face["expressions"], key=face["expressions"].get) == face["expression"]
     assert all(abs(face["pose"][axis]) < 30 for axis in ("yaw", "pitch", "roll"))
+    assert len(face["blendshapes"]) == 52 and all(0 <= value <= 1 for value in face["blendshapes"].values())
+    assert face["blendshapes"]["mouthSmileLeft"] > 0.5
     x0, y0, x1, y1 = face["box_xyxy"]
     assert 0 < x1 - x0 < 512 and 0 < y1 - y0 < 512
 
@@ -42,6 +44,7 @@ def test_a_pipe_gets_one_line_per_face(run, examples) -> None:
     assert told.exit_code == 0
     lines = [line.split("\t") for line in told.stdout.splitlines()]
     assert lines[0][:5] == ["photo", "face", "age", "gender seen", "expression"]
+    assert lines[0][-1] == "does" and "mouthSmileLeft 0.9" in lines[1][-1]
     assert [line[0].rsplit("/", 1)[1] for line in lines[1:]] == ["portrait-1.jpg", "portrait-2.jpg"]
 
 

@@ -202,6 +202,8 @@ def test_utility_of_unchanged_photos_is_whole_and_of_mirrored_ones_is_less(tmp_p
         whole["gender_kept"].value == whole["expression_kept"].value == whole["face_still_found"].value == 1
     )
     assert {kept.value for kept in whole["labels_kept"].values()} == {1}
+    errors = [f"expression_error_{part}" for part in ("all", "mouth", "eyes", "gaze")]
+    assert all(whole[name].value == 0 < less[name].value < 0.1 for name in errors)
     assert whole["frechet_mobilenetv2"] == pytest.approx(0, abs=1e-3) and less["frechet_mobilenetv2"] > 1
     assert less["ssim_face"].value < 0.9 and less["lpips_alexnet"].value > 0.02
     assert less["face_still_found"].value == 1, "a mirrored face is a face"

@@ -38,6 +38,7 @@ from faceveil.photos import read_photo
 RNG = np.random.default_rng
 EYES = (RIGHT_EYE, LEFT_EYE)
 CALM = np.eye(7, dtype=np.float32)[EXPRESSIONS.index("neutral")]
+SFACE, FACENET = "sface.2021dec", "facenet.512"
 IDS = ("styleid", "styleid-layers", "styleid-channels", "styleid-mask")
 
 
@@ -137,10 +138,11 @@ def test_a_small_face_is_replaced_or_covered(wall):
         ("styleid-layers", {"layers": "0-23"}),
         ("styleid-channels", {"channels": 5000}),
         ("styleid-mask", {"region": "hair"}),
+        ("styleid", {"recognizers": ("somebody",)}),
     ],
 )
 def test_what_is_not_offered_is_refused(name, options):
-    with pytest.raises(UsageError, match=str(next(iter(options)))):
+    with pytest.raises(UsageError, match=str(next(iter(options)))[:7]):
         method(name, **options)
 
 
@@ -150,6 +152,36 @@ def test_the_guarantee_names_the_recognisers_of_the_check(name):
     assert held_out.guarantee.kind == "beyond-threshold"
     assert held_out.guarantee.recognizers == ("mobilenet.facelib",)
     assert "mobilenet.facelib" in held_out.cards and "dlib-resnet.v1" not in held_out.cards
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_whoever_is_named_checks_and_is_named_in_the_manifest(name):
+    named = method(name, recognizers=(SFACE, FACENET))
+    assert named.guarantee.recognizers == (SFACE, FACENET) and {SFACE, FACENET} <= set(named.cards)
+    assert named.parameters["recognizers"] == [SFACE, FACENET]
+    assert list(method(name).parameters)[-2:] == ["tries", "recognizers"]
+
+
+def test_a_face_is_beyond_the_thresholds_of_recognisers_that_only_judge(portrait):
+    small = portrait[::2, ::2].copy()
+    (face,) = find_faces(small)
+    after, _ = method("styleid", recognizers=("dlib-resnet.v1", SFACE, FACENET)).protect(small, face, RNG(5))
+    before, seen = (embeddings(image, face, (SFACE, FACENET)) for image in (small, after))
+    for name in (SFACE, FACENET):
+        assert recognizer(name).distance(before[name], seen[name]) > recognizer(name).threshold
+
+
+def test_recognisers_that_never_saw_the_targets_take_no_part_in_choosing_and_pushing(portrait):
+    small = portrait[::2, ::2].copy()
+    known, more = (
+        measure(small, find_faces(small)[0], names) for names in (WATCHING, (*WATCHING, SFACE, FACENET))
+    )
+    lists = [list(shortlists(one.person, one.embeddings, RNG(1))) for one in (known, more)]
+    assert lists[0] == lists[1]
+    one, other = (move.led_away(source, lists[0][0][0], known.code, 2) for source in (known, more))
+    assert np.array_equal(one, other)
+    alone = measure(small, find_faces(small)[0], (SFACE,))
+    assert np.array_equal(move.led_away(alone, lists[0][0][0], known.code, 2), known.code)
 
 
 def test_a_target_turns_its_head_as_it_is_told():

@@ -50,6 +50,16 @@ def test_a_link_in_a_tar_is_not_followed(tmp_path):
         extract(archive, Member("toy/net.bin", "", 6), tmp_path / "out")
 
 
+def test_a_path_goes_on_inside_a_zip(tmp_path, toys):
+    inside = toys.wheel_of({"net.bin": b"found", "other.bin": b"not this"})
+    archive = tmp_path / "x.whl"
+    archive.write_bytes(toys.wheel_of({"toy/both.task": inside, "toy/both.txt": b"no zip"}))
+    extract(archive, Member("toy/both.task/net.bin", "", 5), tmp_path / "out")
+    assert (tmp_path / "out").read_bytes() == b"found"
+    with pytest.raises(HashMismatch, match="not a readable archive"):
+        extract(archive, Member("toy/both.txt/net.bin", "", 5), tmp_path / "out")
+
+
 def test_a_member_larger_than_pinned_stops_early(tmp_path, toys):
     archive = tmp_path / "x.whl"
     archive.write_bytes(toys.wheel_of({"toy/net.bin": b"0" * 10_000_000}))

@@ -41,7 +41,7 @@ def test_weights_given_for_research_are_not_open():
 
 def test_an_unknown_id_offers_the_nearest():
     with pytest.raises(UnknownCard, match=r"'facemesh\.468'"):
-        card("facemesh")
+        card("facemesh468")
 
 
 def test_an_unknown_member_lists_the_real_ones():

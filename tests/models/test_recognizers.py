@@ -9,7 +9,14 @@ import pytest
 
 from faceveil.errors import UsageError
 from faceveil.models import weights
-from faceveil.models.recognizers import RECOGNIZERS, TEMPLATES, dlib_chip, recognizer
+from faceveil.models.recognizers import (
+    RECOGNIZERS,
+    TEMPLATES,
+    dlib_chip,
+    recognizer,
+    recognizers_named,
+    widest,
+)
 
 PEOPLE, PHOTOS = 5, 2
 
@@ -102,3 +109,22 @@ def test_the_rebuilt_dlib_network_gives_dlib_s_own_numbers(faces):
     own = dlib.face_recognition_model_v1(str(weights(judge.id)))
     expected = np.array([own.compute_face_descriptor(np.ascontiguousarray(crop)) for crop in crops])
     assert np.abs(judge.embed(crops) - expected).max() < 1e-5
+
+
+def test_recognisers_are_named_one_by_one_or_together():
+    from faceveil.models.cards import card
+
+    assert recognizers_named(["facenet.512", "sface.2021dec", "facenet.512"]) == (
+        "facenet.512",
+        "sface.2021dec",
+    )
+    assert recognizers_named(["all"]) == tuple(RECOGNIZERS)
+    assert recognizers_named(["open"]) == ("dlib-resnet.v1", "sface.2021dec")
+    assert all(card(name).commercial == "open" for name in recognizers_named(["open"]))
+    with pytest.raises(UsageError, match=r"'sface'.*sface.2021dec.*open"):
+        recognizers_named(["sface"])
+
+
+def test_a_row_has_room_for_the_longest_embedding():
+    assert widest(["sface.2021dec"]) == widest([]) == 128
+    assert widest(["sface.2021dec", "facenet.512"]) == 512

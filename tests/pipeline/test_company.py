@@ -213,3 +213,16 @@ def test_faces_are_dealt_other_targets_and_one_persons_the_same_where_they_share
     together = hands_for(TOGETHER.method, suitable, guests)
     assert together[0] == together[2] and not set(together[0]) & set(together[1])
     assert hands_for(HIGH.method, suitable, guests) == [(), (), ()]  # profiles are exchanged, others suit
+
+
+def test_recognisers_with_embeddings_of_different_lengths_keep_faces_apart(family_made, tmp_path):
+    names = ("facenet.512", "sface.2021dec")
+    chosen = replace(method("styleid", recognizers=names), tries=3, consistent=True)
+    summary = anonymize(family_made, tmp_path / "out", settings=Settings(method=chosen, seed=7))
+    assert summary.exit_code == 0
+    published = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert published["parameters"]["recognizers"] == list(names)
+    before, after = (read_photo(folder / "a.png").pixels for folder in (family_made, tmp_path / "out"))
+    seen = [chosen.seen(pixels, find_faces(pixels, mesh=True)[0]) for pixels in (before, after)]
+    for name in names:
+        assert recognizer(name).distance(*(one[name] for one in seen)) > recognizer(name).threshold

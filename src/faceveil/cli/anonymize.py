@@ -71,6 +71,13 @@ def anonymize(
     consistent: Annotated[
         bool, typer.Option("--consistent", help="styleid: photos of one person show one new person.")
     ] = False,
+    recognizers: Annotated[
+        str | None,
+        typer.Option(
+            help="styleid: who checks new faces, as in dlib-resnet.v1,sface.2021dec; 'open': all whose terms allow "
+            "commercial use; 'all'."
+        ),
+    ] = None,
     layers: Annotated[str | None, typer.Option(help="styleid-layers: the slots to swap, as in 4-12.")] = None,
     channels: Annotated[int | None, typer.Option(help="styleid-channels: how many to swap.")] = None,
     region: Annotated[str | None, typer.Option(help="styleid-mask: the region to begin with.")] = None,
@@ -109,7 +116,7 @@ def anonymize(
         k=k, keep=keep, gallery=gallery, grouper=grouper, recognizer=recognizer, looks=looks, refine=refine,
         group_map=group_map, synthesis_map=synthesis_map, attributes=_names(attributes), strength=strength,
         shape=shape, privacy=privacy, fallback=fallback, layers=layers, channels=channels, region=region,
-        consistent=consistent or None,
+        consistent=consistent or None, recognizers=_recognizers(recognizers),
     )  # fmt: skip
     if not dry_run:
         _load_ahead(chosen, detector, engine, workers)
@@ -138,6 +145,15 @@ def anonymize(
 
 def _names(text: str | None) -> tuple[str, ...] | None:
     return None if text is None else tuple(name.strip() for name in text.split(","))
+
+
+def _recognizers(text: str | None) -> tuple[str, ...] | None:
+    names = _names(text)
+    if names is None:
+        return None
+    from faceveil.models.recognizers import recognizers_named  # the filters need none
+
+    return recognizers_named(names)
 
 
 def _load_ahead(method: "Method", detector: str, engine: str, workers: int | None) -> None:

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from faceveil.models.attrnet import AttrNet
     from faceveil.photos.find import Found
 
+ANGLES = ("yaw", "pitch", "roll")
+SHOWN, PLAIN = 3, 0.3  # of the blendshapes, how many are shown, and from which strength
+
 
 def attributes(
     photos: Annotated[
@@ -25,7 +28,7 @@ def attributes(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")] = False,
 ) -> None:
-    """Read age, gender (as a classifier sees it), expression, pose, skin tone and labels of every face.
+    """Read age, gender (as a classifier sees it), expression, pose, skin tone, labels and movements of every face.
 
     Exit code: 0 a face in every photo; 1 a photo could not be read; 2 wrong usage; 3 a photo shows no face.
     """
@@ -71,10 +74,10 @@ def _read_all(found: "Found", net: "AttrNet", thorough: bool) -> list[dict[str, 
 
 
 def _read(pixels: "Image", face: "Face", net: "AttrNet") -> dict[str, Any]:
-    """One face as a program reads it; every number but age, angles and box is a probability."""
+    """One face as a program reads it; every number but age, angles and box lies between 0 and 1."""
     import math
 
-    from faceveil.faces import pose
+    from faceveil.faces import blendshapes, pose
     from faceveil.faces.attributes import attribute_vector, skin_angle
     from faceveil.faces.attributes import attributes as read
     from faceveil.models.attributes import EXPRESSIONS
@@ -86,23 +89,24 @@ def _read(pixels: "Image", face: "Face", net: "AttrNet") -> dict[str, Any]:
         "female": _short(seen.female),
         "expression": EXPRESSIONS[int(seen.expression.argmax())],
         "expressions": dict(zip(EXPRESSIONS, map(_short, seen.expression), strict=True)),
-        "pose": {name: round(getattr(head, name), 1) for name in ("yaw", "pitch", "roll")},
+        "pose": {name: round(getattr(head, name), 1) for name in ANGLES},
         "skin_angle": None if math.isnan(skin) else round(skin, 1),
         "labels": dict(
             zip(net.labels, map(_short, attribute_vector(pixels, face, net.labels, net)), strict=True)
         ),
+        "blendshapes": {name: _short(value) for name, value in blendshapes(pixels, face).named.items()},
     }
 
 
-def _short(probability: float) -> float:
-    return round(float(probability), 4)
+def _short(value: float) -> float:
+    return round(float(value), 4)
 
 
 def _print(records: list[dict[str, Any]], skipped: list[dict[str, str]]) -> None:
     from faceveil.cli.render import print_table
     from faceveil.photos import shown
 
-    head = ("photo", "face", "age", "gender seen", "expression", "yaw", "pitch", "roll", "skin", "shows")
+    head = ("photo", "face", "age", "gender seen", "expression", *ANGLES, "skin", "shows", "does")
     rows = [
         _row(record["file"], number, face)
         for record in records
@@ -121,7 +125,14 @@ def _print(records: list[dict[str, Any]], skipped: list[dict[str, str]]) -> None
 
 def _row(file: str, number: int, face: dict[str, Any]) -> tuple[str, ...]:
     gender = "female" if face["female"] > 0.5 else "male"
-    angles = [f"{face['pose'][axis]:+.0f}" for axis in ("yaw", "pitch", "roll")]
+    angles = [f"{face['pose'][axis]:+.0f}" for axis in ANGLES]
     skin = "" if face["skin_angle"] is None else f"{face['skin_angle']:.0f}"
     shows = ", ".join(label for label, probability in face["labels"].items() if probability > 0.5)
-    return file, str(number), f"{face['age']:.0f}", gender, face["expression"], *angles, skin, shows
+    does = ", ".join(_strongest(face["blendshapes"]))
+    return file, str(number), f"{face['age']:.0f}", gender, face["expression"], *angles, skin, shows, does
+
+
+def _strongest(blendshapes: dict[str, float]) -> list[str]:
+    """The few that are plainly there."""
+    order = sorted(blendshapes, key=lambda name: -blendshapes[name])
+    return [f"{name} {blendshapes[name]:.1f}" for name in order[:SHOWN] if blendshapes[name] >= PLAIN]

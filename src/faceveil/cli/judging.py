@@ -21,7 +21,8 @@ Subjects = Annotated[
     typer.Option(help="Who is who: folder, name (Name_0001), each, faces, a CSV (photo, person), or auto."),
 ]
 Only = Annotated[
-    list[str] | None, typer.Option("--recognizer", help="Attack with this one only (repeatable).")
+    list[str] | None,
+    typer.Option("--recognizer", help="Attack with this one only (repeatable); open or all: several."),
 ]
 Own = Annotated[
     list[Path] | None, typer.Option("--attack-model", help="Your own ONNX recogniser, card beside it.")

@@ -8,7 +8,7 @@ from pathlib import Path
 from faceveil.errors import UsageError
 from faceveil.evaluation.own_network import OwnNetwork
 from faceveil.models import card
-from faceveil.models.recognizers import RECOGNIZERS, WATCHING, Recognizer, recognizer
+from faceveil.models.recognizers import RECOGNIZERS, WATCHING, Recognizer, recognizer, recognizers_named
 
 LETTERS = {
     "mobilenet.facelib": "A", "dlib-resnet.v1": "B", "mobilefacenet.facesdk": "C",
@@ -46,7 +46,7 @@ def attackers(
 ) -> list[Attacker]:
     """The recognisers of these ids (by default those that watch over new faces), then the reviewer's own; some took
     part in the method."""
-    chosen = [recognizer(name) for name in (ids or WATCHING)]
+    chosen = [recognizer(name) for name in recognizers_named(ids or WATCHING)]
     every: list[tuple[Recognizer, str]] = [(one, card(one.id).members[0].sha256) for one in chosen]
     every += [(OwnNetwork(path), _sha256(path)) for path in own]
     known = {one.id for one, _ in every}

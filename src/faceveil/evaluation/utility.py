@@ -14,8 +14,9 @@ from faceveil.evaluation.clusters import Groups, homogeneity
 from faceveil.evaluation.fidelity import frechet, ssim
 from faceveil.evaluation.intervals import mean_by_person, share_by_person
 from faceveil.evaluation.places import scaled
-from faceveil.faces import Face, align_ffhq, pose, with_mesh
+from faceveil.faces import Face, align_ffhq, blendshapes, pose, with_mesh
 from faceveil.faces.attributes import attribute_vector, attributes, skin_angle
+from faceveil.faces.blendshapes import NAMES, part_errors
 from faceveil.models.attributes import EXPRESSIONS
 from faceveil.models.attrnet import AttrNet
 from faceveil.models.inception import SIZE, inception_features
@@ -89,6 +90,7 @@ def _face_figures(before: Image, after: Image, face: Face, other: Face | None) -
         "lpips": _row(lpips(np.asarray(small[0], np.uint8), np.asarray(small[1], np.uint8))),
         "features": np.stack([features(one), features(two)]),  # of MobileNetV2
         "shown": np.stack([_shown(before, face), _shown(after, other)]),
+        "blendshapes": np.stack([_movements(before, face), _movements(after, other)]),
         "read": np.stack(read),  # age, female, seven expressions, yaw, pitch, roll, skin
         "landmarks": _row(drift),
     }
@@ -102,6 +104,10 @@ def _shown(image: Image, face: Face | None) -> NDArray[np.float32]:
     """AttrNet's labels."""
     labels = AttrNet().labels
     return np.full(len(labels), NAN, np.float32) if face is None else attribute_vector(image, face, labels)
+
+
+def _movements(image: Image, face: Face | None) -> NDArray[np.float32]:
+    return np.full(len(NAMES), NAN, np.float32) if face is None else blendshapes(image, face).values
 
 
 def _read(image: Image, face: Face) -> NDArray[np.float32]:
@@ -157,6 +163,7 @@ def summarise(looks: Looks, groups: Groups) -> dict[str, Any]:
 
     both = np.isfinite(read[:, 1, 0])
     expressions = read[:, :, 2:9].argmax(axis=2)
+    moved = _table(looks, "blendshapes", (2, len(NAMES))).swapaxes(0, 1)
     found: dict[str, Any] = {
         "face_still_found": share(both, known),
         "ssim_face": mean(_table(looks, "ssim_face", (1,))[:, 0]),
@@ -168,6 +175,7 @@ def summarise(looks: Looks, groups: Groups) -> dict[str, Any]:
         "gender_kept": share(both & ((read[:, 0, 1] > 0.5) == (read[:, 1, 1] > 0.5)), known),
         "labels_kept": _labels_kept(looks, share),
         "expression_kept": share(both & (expressions[:, 0] == expressions[:, 1]), known),
+        **{f"expression_error_{part}": mean(gaps) for part, gaps in part_errors(*moved).items()},
         "attribute_distance": mean(np.linalg.norm(_scaled(read[:, 0]) - _scaled(read[:, 1]), axis=1)),
         "frechet_mobilenetv2": _frechet(looks, "features"),
         "fid_inception": _frechet(looks, "inception_photo"),

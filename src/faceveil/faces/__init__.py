@@ -1,6 +1,7 @@
 """Pixels ↔ faces: detect, landmarks and mesh, alignment, regions, paste."""
 
 from faceveil.faces.align import Alignment, align_arcface, align_ffhq
+from faceveil.faces.blendshapes import Blendshapes, blendshapes
 from faceveil.faces.detect import DETECTORS, find_faces
 from faceveil.faces.face import Face
 from faceveil.faces.face_set import FaceSet
@@ -12,6 +13,7 @@ __all__ = [
     "DETECTORS",
     "REGIONS",
     "Alignment",
+    "Blendshapes",
     "Face",
     "FaceSet",
     "Pose",
@@ -19,6 +21,7 @@ __all__ = [
     "align_arcface",
     "align_ffhq",
     "blended",
+    "blendshapes",
     "find_faces",
     "paste",
     "pose",

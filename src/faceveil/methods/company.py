@@ -36,7 +36,7 @@ class Met:
 class Company:
     """Who else there is, and what this face shall become."""
 
-    others: Mapping[str, Floats] = field(default_factory=dict)  # recogniser → M × 128: everybody else's faces
+    others: Mapping[str, Floats] = field(default_factory=dict)  # recogniser → rows: everybody else's faces
     people: int = 1  # in the set
     profile: Profile | None = None  # to take on instead of the face's own
     dealt: tuple[int, ...] = ()  # targets to try before the method's own choice

@@ -4,6 +4,7 @@ import tarfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import IO
@@ -67,6 +68,10 @@ def _zip_entries(archive: zipfile.ZipFile, member: Member) -> Iterator[Entry]:
         if not info.is_dir() and _matches(info.filename, member):
             with archive.open(info) as source:
                 yield info.filename, source
+        elif member.path.startswith(f"{info.filename}/"):  # it goes on inside this zip
+            inner = replace(member, path=member.path.removeprefix(f"{info.filename}/"))
+            with archive.open(info) as source, zipfile.ZipFile(source) as nested:
+                yield from _zip_entries(nested, inner)
 
 
 def _tar_entries(archive: tarfile.TarFile, member: Member) -> Iterator[Entry]:

@@ -6,8 +6,8 @@
     D  sface.2021dec           SFace, cosine; the one that is open to commercial use
     E  facenet.512             FaceNet (Inception-ResNet v1), cosine; the recogniser of the papers
 
-The first three watch over new faces unless others are named (`WATCHING`); the last two take no part in making any, so
-they are the ones to judge by.
+The first three watch over new faces unless others are named (`WATCHING`); the last two take no part in making any
+unless they are named, so they are the ones to judge by.
 
 Each takes crops that are already aligned: five points (eyes, nose tip, mouth corners; the image's left first)
 brought to the places in `TEMPLATES` by a similarity transform. Thresholds and rates were measured on LFW by
@@ -15,7 +15,7 @@ brought to the places in `TEMPLATES` by a similarity transform. Thresholds and r
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, Literal
@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faceveil.errors import UsageError
+from faceveil.models.cards import card
 from faceveil.models.dlib_resnet import dlib_resnet
 from faceveil.models.mobilefacenet import mobilefacenet
 from faceveil.models.runtime import Network, load
@@ -209,6 +210,7 @@ class FaceNet(_Cosine):
         return (crops.astype(np.float32) - np.float32(127.5)) / np.float32(128)
 
 
+OPEN, ALL = "open", "all"  # names of several
 WATCHING = (MobileNetFacelib.id, DlibResnet.id, MobileFaceNetFacesdk.id)
 RECOGNIZERS: Mapping[str, type[Recognizer]] = {
     kind.id: kind for kind in (MobileNetFacelib, DlibResnet, MobileFaceNetFacesdk, SFace, FaceNet)
@@ -221,6 +223,24 @@ def recognizer(name: str) -> Recognizer:
     if name not in RECOGNIZERS:
         raise UsageError(f"no recogniser is named {name!r}. There are: {', '.join(RECOGNIZERS)}.")
     return RECOGNIZERS[name]()
+
+
+def recognizers_named(names: Iterable[str]) -> tuple[str, ...]:
+    """The ids of those named: by id, as OPEN, whose terms allow commercial use, or as ALL."""
+    several = {
+        OPEN: [name for name in RECOGNIZERS if card(name).commercial == "open"],
+        ALL: list(RECOGNIZERS),
+    }
+    found = tuple(dict.fromkeys(one for name in names for one in several.get(name, [name])))
+    if unknown := [name for name in found if name not in RECOGNIZERS]:
+        known = ", ".join((*RECOGNIZERS, *several))
+        raise UsageError(f"no recogniser is named {unknown[0]!r}. There are: {known}.")
+    return found
+
+
+def widest(names: Iterable[str]) -> int:
+    """How many numbers a row needs to hold the embedding of any of these."""
+    return max((RECOGNIZERS[name].dimensions for name in names), default=Recognizer.dimensions)
 
 
 def dlib_chip(image_rgb: NDArray[np.uint8], points: Points) -> NDArray[np.uint8]:

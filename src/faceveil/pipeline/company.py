@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from faceveil.methods import CompanyMethod
 from faceveil.methods.company import Profile, too_near
 from faceveil.models.npz import mapped, opened
+from faceveil.models.recognizers import widest
 from faceveil.photos import write_bytes
 from faceveil.pipeline.engines import Engine
 from faceveil.pipeline.journal import Journal, Outcome
@@ -83,7 +84,7 @@ def _meet(
     missing = [item for item in surveyed.photos.items() if not met_file(folder, item[0]).exists()]
     for _ in engine(partial(meet_photo, settings=settings, folder=folder), missing):
         progress("meeting")
-    profiles, suitable = _joined(surveyed, len(method.recognizers))
+    profiles, suitable = _joined(surveyed, method.recognizers)
     secret = _secret(folder, settings.seed)
     nothing = np.zeros((0, 0), np.float32)
     auto = settings.subjects == "auto" and len(surveyed)
@@ -114,9 +115,9 @@ def hands_for(method: CompanyMethod, suitable: list[Ints], guests: Guests) -> li
     return method.deal(suitable, guests.subjects.tolist(), rng)
 
 
-def _joined(surveyed: Surveyed, recognizers: int) -> tuple[NDArray[np.float64], list[Ints]]:
+def _joined(surveyed: Surveyed, names: tuple[str, ...]) -> tuple[NDArray[np.float64], list[Ints]]:
     """Keep all originals' embeddings in one file; the profiles of all faces, and the targets that suit each."""
-    embeddings, profiles = [np.zeros((0, recognizers, 128), np.float32)], [np.zeros((0, 3))]
+    embeddings, profiles = [np.zeros((0, len(names), widest(names)), np.float32)], [np.zeros((0, 3))]
     suitable: list[Ints] = []
     for number, about in surveyed.photos.items():
         if about.count:

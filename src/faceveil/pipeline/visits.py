@@ -20,6 +20,7 @@ from faceveil.faces.face import Image
 from faceveil.methods import CompanyMethod
 from faceveil.methods.company import Company, Profile
 from faceveil.models.npz import mapped, opened
+from faceveil.models.recognizers import recognizer, widest
 from faceveil.photos import read_photo, write_bytes
 from faceveil.photos.transparency import shown
 from faceveil.pipeline.journal import Outcome, Status
@@ -31,7 +32,7 @@ from faceveil.pipeline.work import Clock, encoded, without_path
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
-MET = "met.npy"  # N × recognisers × 128: the originals; NaN where a face could not be measured
+MET = "met.npy"  # N × recognisers × widest: the originals; NaN where a face could not be measured
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def meet_photo(item: tuple[int, PhotoFaces], settings: Settings, folder: Path) -
     crops = list(mapped(folder / "crops.npy")[about.rows]) if about.count else []
     met = [method.meet(np.array(crop)) for crop in crops]
     names = method.recognizers
-    empty = np.full((len(names), 128), np.nan, np.float32)
+    empty = np.full((len(names), widest(names)), np.nan, np.float32)
     embeddings = [empty if one is None else _stacked(one.embeddings, names) for one in met]
     profiles = [[np.nan] * 3 if one is None else astuple(one.profile) for one in met]
     suitable = [() if one is None else one.suitable for one in met]
@@ -96,7 +97,8 @@ def visit(item: Visit, settings: Settings, guests: Guests, round_: int) -> int:
     """Protect one photo as its seats say, and keep the result with the outcome and the new faces' embeddings."""
     job, clock = item.job, Clock()
     method = _method(settings)
-    new = np.full((item.about.count, len(method.recognizers), 128), np.nan, np.float32)
+    names = method.recognizers
+    new = np.full((item.about.count, len(names), widest(names)), np.nan, np.float32)
     data = b""
     try:
         photo = read_photo(job.source, max_pixels=settings.max_pixels, keep=settings.keep)
@@ -112,7 +114,7 @@ def visit(item: Visit, settings: Settings, guests: Guests, round_: int) -> int:
         for row, face in enumerate(faces if method.consistent or method.diverse else ()):
             seen = method.seen(image, face)
             if seen is not None:
-                new[row] = _stacked(seen, method.recognizers)
+                new[row] = _stacked(seen, names)
         clock.lap("check")
         outcome = _outcome(item, result, clock)
     except (PhotoError, ProtectionError) as error:
@@ -147,7 +149,7 @@ def made_file(folder: Path, round_: int, number: int) -> Path:
 
 
 def new_file(folder: Path, round_: int) -> Path:
-    """All new faces after a round, N × recognisers × 128."""
+    """All new faces after a round, N × recognisers × widest."""
     return folder / f"new-{round_:03d}.npy"
 
 
@@ -162,10 +164,10 @@ def _protect(
 
 
 def _company(seat: Seat, method: CompanyMethod, guests: Guests) -> Company:
-    others = {
-        name: np.concatenate([_others(path, column, seat, guests) for path in _known(seat, guests)])
-        for column, name in enumerate(method.recognizers)
-    }
+    others = {}
+    for column, name in enumerate(method.recognizers):
+        rows = np.concatenate([_others(path, column, seat, guests) for path in _known(seat, guests)])
+        others[name] = rows[:, : recognizer(name).dimensions]
     if not method.consistent or seat.person < 0:
         return Company(others, guests.people, seat.profile, seat.dealt, cover=seat.cover)
     chosen = _targets(seat, method, guests)[seat.turn : seat.turn + 1]
@@ -202,7 +204,11 @@ def _method(settings: Settings) -> CompanyMethod:
 
 
 def _stacked(embeddings: Any, names: tuple[str, ...]) -> Floats:
-    return np.stack([embeddings[name] for name in names])
+    """One row each; shorter ones end in zeros, which change no distance."""
+    rows = np.zeros((len(names), widest(names)), np.float32)
+    for row, name in zip(rows, names, strict=True):
+        row[: len(embeddings[name])] = embeddings[name]
+    return rows
 
 
 def _write(path: Path, **arrays: NDArray[Any]) -> None:

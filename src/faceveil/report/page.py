@@ -48,6 +48,10 @@ UTILITY = (
     ("age_error_in_years", "age error, years", "0 is kept"),
     ("gender_kept", "gender kept (as a classifier sees it)", "higher is more useful"),
     ("expression_kept", "expression kept", "higher is more useful"),
+    ("expression_error_all", "mean error of 52 blendshapes, each from 0 to 1", "0 is kept"),
+    ("expression_error_mouth", "of those of the mouth", "0 is kept"),
+    ("expression_error_eyes", "of those of the lids", "0 is kept"),
+    ("expression_error_gaze", "of those of the gaze", "0 is kept"),
     ("attribute_distance", "attribute distance (StyleID)", "0 is kept"),
 )
 

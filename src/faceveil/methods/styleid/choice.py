@@ -108,14 +108,14 @@ def _strange(names: Iterable[str]) -> NDArray[np.bool_]:
 
 def _alone(names: Iterable[str]) -> NDArray[np.floating]:
     """How far each target is from the others, in thresholds, by these recognisers on average."""
-    every = [pool().alone[name] / recognizer(name).threshold for name in names]
+    every = [pool().alone[name] / recognizer(name).threshold for name in pool().known(names)]
     return np.mean(every, axis=0) if every else np.zeros(len(pool()))
 
 
 def _distances(embeddings: Mapping[str, Floats]) -> NDArray[np.floating]:
     """Of each target to the source, in thresholds, by the recogniser that sees them nearest."""
     every = [
-        pool().distances(name, embedding) / recognizer(name).threshold
-        for name, embedding in embeddings.items()
+        pool().distances(name, embeddings[name]) / recognizer(name).threshold
+        for name in pool().known(embeddings)
     ]
     return np.min(every, axis=0) if every else np.zeros(len(pool()))

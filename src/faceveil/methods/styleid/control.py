@@ -44,7 +44,9 @@ class Control:
     def away_from(self, embeddings: Mapping[str, Floats]) -> Floats:
         """The direction along people's axes that leads away from one person, a unit long."""
         ways = [
-            -self._towards(name, embedding - self.identity[name][1]) for name, embedding in embeddings.items()
+            -self._towards(name, embedding - self.identity[name][1])
+            for name, embedding in embeddings.items()
+            if name in self.identity
         ]
         axes = len(next(iter(self.identity.values()))[0])
         return _unit(np.sum(ways, axis=0)) if ways else np.zeros(axes, np.float32)

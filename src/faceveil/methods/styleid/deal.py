@@ -30,6 +30,7 @@ def dealt(
 
     Turns are taken at random; the pool is looked at once a target.
     """
+    recognizers = pool().known(recognizers)
     crowd, taken = np.zeros(len(pool())), np.zeros(len(pool()), bool)
     hands: list[list[int]] = [[] for _ in suitable]
     persons = {person: Hands(recognizers) for person in people}

@@ -40,7 +40,7 @@ from faceveil.methods.styleid.swapper import mixed
 from faceveil.methods.styleid.targets import pool
 from faceveil.models.mobilestylegan import STYLE_DIM
 from faceveil.models.mobilestylegan import Floats as Vector
-from faceveil.models.recognizers import WATCHING
+from faceveil.models.recognizers import WATCHING, recognizers_named
 from faceveil.privacy import Guarantee
 
 # The distance to the source that is needed, in thresholds, and the smallest region that is replaced.
@@ -72,7 +72,7 @@ class Tried(NamedTuple):
 class StyleId:
     """Replace each face by one of nobody, and check it."""
 
-    options: ClassVar[tuple[str, ...]] = ("privacy", "fallback", "consistent")
+    options: ClassVar[tuple[str, ...]] = ("privacy", "fallback", "consistent", "recognizers")
     id: str = "styleid"
     summary: str = "another face, of nobody, with the same pose, expression, age and light"
     privacy: str = "medium"
@@ -90,6 +90,7 @@ class StyleId:
             raise UsageError(
                 f"{self.id}: the fallback is {' or '.join(FALLBACKS)}; {self.fallback!r} is not."
             )
+        recognizers_named(self.recognizers)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -110,7 +111,7 @@ class StyleId:
     @property
     def parameters(self) -> dict[str, object]:
         """What a reader of the result needs to repeat it."""
-        values = {name: getattr(self, name) for name in self.options}
+        values = {name: getattr(self, name) for name in self.options if name != "recognizers"}
         return {**values, "tries": self.tries, "recognizers": list(self.recognizers)}
 
     @property
@@ -325,7 +326,7 @@ class OfCode(StyleId, ABC):
 class StyleIdLayers(OfCode):
     """Swap a window of the code's slots."""
 
-    options: ClassVar[tuple[str, ...]] = ("fallback", "consistent", "layers")
+    options: ClassVar[tuple[str, ...]] = ("fallback", "consistent", "recognizers", "layers")
     id: str = "styleid-layers"
     summary: str = "the identity slots of the face's code from another face"
     layers: str = LAYERS
@@ -343,7 +344,7 @@ class StyleIdLayers(OfCode):
 class StyleIdChannels(OfCode):
     """Swap the channels that hold most of the identity."""
 
-    options: ClassVar[tuple[str, ...]] = ("fallback", "consistent", "channels")
+    options: ClassVar[tuple[str, ...]] = ("fallback", "consistent", "recognizers", "channels")
     id: str = "styleid-channels"
     summary: str = "the channels of the face's code that hold its identity from another face"
     channels: int = CHANNELS
@@ -363,7 +364,7 @@ class StyleIdChannels(OfCode):
 class StyleIdSwapper(OfCode):
     """Mix the code with a target's as the trained network says."""
 
-    options: ClassVar[tuple[str, ...]] = ("fallback", "consistent")
+    options: ClassVar[tuple[str, ...]] = ("fallback", "consistent", "recognizers")
     id: str = "styleid-swapper"
     summary: str = "the face's code mixed with another's, channel by channel, by a trained network"
 
@@ -376,7 +377,7 @@ class StyleIdSwapper(OfCode):
 class StyleIdMask(StyleId):
     """Replace a region, and more of the face where the check asks for it."""
 
-    options: ClassVar[tuple[str, ...]] = ("fallback", "consistent", "region")
+    options: ClassVar[tuple[str, ...]] = ("fallback", "consistent", "recognizers", "region")
     id: str = "styleid-mask"
     summary: str = "as much of the face as the check needs: eyes, nose, mouth, all"
     region: str = "eyes"

@@ -47,12 +47,13 @@ def pushed(
     Each step goes SHARE of the way at whose end the loss would be 0 if it fell along a straight line (Polyak 1969):
     several short ones lead further than a long one of their length.
     """
-    if not embeddings:
+    names = tuple(pool().known(embeddings))
+    if not names:
         return wplus
-    slope, axes = away_slope(tuple(embeddings)), _axes()
+    slope, axes = away_slope(names), _axes()
     given = [*_surroundings(crop, face)]
-    for name, vector in embeddings.items():
-        given += [np.asarray(one[None], np.float32) for one in (vector, own_vector(name, target))]
+    for name in names:
+        given += [np.asarray(one[None], np.float32) for one in (embeddings[name], own_vector(name, target))]
     for _ in range(steps):
         loss, gradient = slope.with_loss(wplus, given)
         if loss < ENOUGH:

@@ -3,7 +3,7 @@
 `training/pool.py` draws, measures and filters them: as many of each gender, age and origin.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -226,6 +226,10 @@ class Pool:
     def overhung(self, face: Floats) -> NDArray[np.float64]:
         """Which share of a face each target's hair would hang over."""
         return np.asarray(np.einsum("nc,c->n", self.hairy, face) / max(float(face.sum()), 1.0), np.float64)
+
+    def known(self, names: Iterable[str]) -> list[str]:
+        """Those of these recognisers that saw the targets; others can only judge a face that is pasted."""
+        return [name for name in names if name in self.embeddings]
 
     def distances(self, name: str, embedding: Floats) -> NDArray[np.float32]:
         """Of each target to an embedding, by the recogniser of that id."""
