@@ -15,10 +15,12 @@ Light = NDArray[np.float32]  # CELLS × CELLS × 3, 0 to 255
 CELLS = 8  # of the crop's side; a face is some five cells high
 SOFT = 0.75  # cells, the deviation of the blur over them
 LEAST = 1e-3  # of a blurred cell: less is no skin
+RIM, OFF = 5, 70.0  # px around what is new; of 255: what differs by more shows other things
+FADE, FAINT = 6.0, 0.03  # px; of the blurred rim
 SKINS = (SKIN, NOSE)  # of the parser's classes
 
 
-def light_of(crop: Image, skin: NDArray[np.generic]) -> Light:
+def light_of(crop: NDArray[np.generic], skin: NDArray[np.generic]) -> Light:
     """Of a crop, and how much of each pixel is skin; far from any, that of all skin; grey where there is none."""
     share = np.asarray(skin, np.float32)
     colours = _few(np.asarray(crop, np.float32) * share[..., None])
@@ -34,11 +36,27 @@ def around(crop: Image, keep: NDArray[np.float32], light: Light) -> NDArray[np.f
     return np.asarray(slow + keep[..., None] * (np.asarray(crop, np.float32) - slow), np.float32)
 
 
-def toned(render: Image, light: Light, skin: NDArray[np.bool_]) -> Image:
-    """The render with that light on its skin; `skin` at SIZE px."""
-    own = light_of(cv2.resize(render, (SIZE, SIZE), interpolation=cv2.INTER_AREA), skin)
-    change = cv2.resize(light - own, render.shape[1::-1], interpolation=cv2.INTER_CUBIC)
+def toned(render: Image, photo: Image, skin: NDArray[np.bool_]) -> Image:
+    """The render, its skin in the photo's tone as a whole: cell by cell it would get blotches. All but the render at
+    SIZE px."""
+    if not skin.any():
+        return render
+    small = cv2.resize(render, (SIZE, SIZE), interpolation=cv2.INTER_AREA)
+    change = np.median(photo[skin], axis=0) - np.median(small[skin], axis=0)
     return np.asarray(np.clip(np.rint(render + change), 0, 255), np.uint8)
+
+
+def met(render: Image, photo: Image, share: NDArray[np.float32], skin: NDArray[np.bool_]) -> Image:
+    """The render in the photo's colours where it will meet the photo's own `skin`, of neck and ears, and less and
+    less of them further in; all but the render at SIZE px."""
+    small = cv2.resize(render, (SIZE, SIZE), interpolation=cv2.INTER_AREA).astype(np.float32)
+    near = cv2.dilate((share > 0.5).astype(np.uint8), np.ones((2 * RIM + 1, 2 * RIM + 1), np.uint8)) > 0
+    off = photo.astype(np.float32) - small
+    rim = (near & (share < 0.05) & skin & (np.abs(off).max(axis=2) < OFF)).astype(np.float32)
+    weight = cv2.GaussianBlur(rim, (0, 0), FADE)[..., None]
+    change = cv2.GaussianBlur(off * rim[..., None], (0, 0), FADE) / (weight + FAINT)
+    large = cv2.resize(change, render.shape[1::-1], interpolation=cv2.INTER_LINEAR)
+    return np.asarray(np.clip(np.rint(render + large), 0, 255), np.uint8)
 
 
 def unevenness(crop: Image, light: Light, skin: NDArray[np.bool_]) -> float:

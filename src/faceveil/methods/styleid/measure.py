@@ -23,7 +23,7 @@ from faceveil.methods.styleid.targets import Person, by_two, in_cells, labels
 from faceveil.models.encoder import Encoder
 from faceveil.models.mobilestylegan import SIZES
 from faceveil.models.mobilestylegan import Floats as Code
-from faceveil.models.parser import HAIR, SIZE, Shares, parse
+from faceveil.models.parser import EARS, HAIR, NECK, SIZE, Shares, parse
 from faceveil.models.runtime import once
 from faceveil.models.segmenter import parts
 
@@ -83,6 +83,11 @@ class Source:
     def skin(self) -> NDArray[np.bool_]:
         """Where the face's skin is seen, at SIZE px."""
         return np.isin(self.shares.argmax(axis=0), SKINS)
+
+    @cached_property
+    def bared(self) -> NDArray[np.bool_]:
+        """Where any skin is seen, of ears and neck too."""
+        return np.isin(self.shares.argmax(axis=0), (*SKINS, *EARS, NECK))
 
     @cached_property
     def bare(self) -> "Source":

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from faceveil.faces import Face
 from faceveil.faces.attributes import Attributes, attributes
 from faceveil.faces.face import Image
+from faceveil.faces.regions import OVAL
 from faceveil.methods.styleid.check import Verdict, embeddings, margins, same_gender
 from faceveil.methods.styleid.choice import TRIED, shortlists
 from faceveil.methods.styleid.control import control, step_to_people
@@ -56,6 +57,7 @@ SECOND = np.array([1.0] * len(NAMES) + [0.6] + [1.0] * len(KIND + MOODS))
 # What one unit of a sketch's cost is: thresholds that are missing to WANTED, years, degrees, shades of 255; and what
 # another class costs.
 WANTED, MARGIN_UNIT, YEARS_UNIT, DEGREES_UNIT, LIGHT_UNIT = 1.4, 0.05, 3.0, 5.0, 4.0
+OUTLINE_UNIT = 0.5
 SHUT_UNIT, GRIN_UNIT = 0.02, 0.7  # eye widths by which eyes are less open, and of looks.teeth
 OTHER_EXPRESSION, OTHER_ORIGIN, OTHER_GENDER, OTHER_KIND = 14.0, 8.0, 14.0, 3.0
 RIVAL = np.log(2.0)  # a mood that shows half as much as the source's
@@ -192,8 +194,17 @@ def _unlike(source: Source, made: Sketch) -> float:
     change = made.looks - person.looks
     cost = float(np.abs(change[[YAW, PITCH]]).sum()) / DEGREES_UNIT + abs(float(change[TEETH])) / GRIN_UNIT
     cost += max(0.0, -float(change[EYES])) / SHUT_UNIT + abs(seen.age - person.age_to_show) / YEARS_UNIT
-    cost += OTHER_EXPRESSION * (1 - float(seen.expression[person.expression.argmax()]))
+    cost += _beside_outline(source, made) / OUTLINE_UNIT + OTHER_EXPRESSION * (
+        1 - float(seen.expression[person.expression.argmax()])
+    )
     return cost + OTHER_GENDER * (not same_gender(seen, person))
+
+
+def _beside_outline(source: Source, made: Sketch) -> float:
+    """How far the face's outline lies from the photo's, in hundredths of the crop: beyond it the photo stays."""
+    assert made.face.mesh is not None
+    outline = made.face.mesh[OVAL, :2] / made.crop.shape[0] - source.mesh[OVAL] / source.alignment.size
+    return 100 * float(np.linalg.norm(outline, axis=1).mean())
 
 
 def _of_another_kind(source: Source, made: Sketch) -> float:

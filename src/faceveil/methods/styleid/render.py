@@ -6,7 +6,7 @@ import numpy as np
 from faceveil.faces.face import Image
 from faceveil.faces.paste import paste
 from faceveil.methods.styleid.detail import matched
-from faceveil.methods.styleid.light import Light, around, toned
+from faceveil.methods.styleid.light import Light, around, met, toned
 from faceveil.methods.styleid.measure import Source
 from faceveil.methods.styleid.paste import Share
 from faceveil.models import residual
@@ -35,7 +35,8 @@ def joined(wplus: Code, photo: Image, face: Share, light: Light, side: int) -> I
 def in_crop(source: Source, wplus: Code) -> Image:
     """A code's face rendered for a photo: with what is around the photo's face, in its light, as sharp."""
     crop = joined(wplus, source.small, source.share, source.light, source.alignment.size)
-    return matched(toned(crop, source.light, source.skin), source.crop, source.skin)
+    crop = met(toned(crop, source.small, source.skin), source.small, source.share, source.bared)
+    return matched(crop, source.crop, source.skin)
 
 
 def in_photo(source: Source, wplus: Code) -> Image:
