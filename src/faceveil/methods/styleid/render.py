@@ -3,10 +3,12 @@
 import cv2
 import numpy as np
 
-from faceveil.faces.face import Image
+from faceveil.faces.face import Floats, Image
 from faceveil.faces.paste import paste
+from faceveil.faces.regions import LEFT_EYE, OVAL, RIGHT_EYE
 from faceveil.methods.styleid.detail import matched
 from faceveil.methods.styleid.light import Light, around, met, toned
+from faceveil.methods.styleid.looks import face_in_crop
 from faceveil.methods.styleid.measure import Source
 from faceveil.methods.styleid.paste import Share
 from faceveil.models import residual
@@ -15,6 +17,7 @@ from faceveil.models.mobilestylegan import SIZES
 from faceveil.models.mobilestylegan import Floats as Code
 from faceveil.models.runtime import Network, allowed_threads, once
 
+FITTED = [*OVAL, *RIGHT_EYE, *LEFT_EYE]  # of the mesh
 PREVIEW, SKETCH = 128, 64  # px of a small picture of a code, and of its render
 SMALLEST, LARGEST = 256, 1024  # px of a render in a photo
 COARSER = 0.8  # of a crop's side, up to which a render is enlarged
@@ -35,8 +38,23 @@ def joined(wplus: Code, photo: Image, face: Share, light: Light, side: int) -> I
 def in_crop(source: Source, wplus: Code) -> Image:
     """A code's face rendered for a photo: with what is around the photo's face, in its light, as sharp."""
     crop = joined(wplus, source.small, source.share, source.light, source.alignment.size)
+    crop = fitted(crop, source.mesh)
     crop = met(toned(crop, source.small, source.skin), source.small, source.share, source.bared)
     return matched(crop, source.crop, source.skin)
+
+
+def fitted(render: Image, mesh: Floats) -> Image:
+    """The render moved, scaled and slanted so that its face's outline and eyes lie where those of `mesh` do: beside a
+    face that is narrower or elsewhere, what is around it would show twice."""
+    found = face_in_crop(render).mesh
+    assert found is not None
+    here = np.column_stack([found[FITTED, :2], np.ones(len(FITTED))])
+    there, *_ = np.linalg.lstsq(here, mesh[FITTED], rcond=None)
+    size = render.shape[1::-1]
+    return np.asarray(
+        cv2.warpAffine(render, there.T, size, flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE),
+        np.uint8,
+    )
 
 
 def in_photo(source: Source, wplus: Code) -> Image:
