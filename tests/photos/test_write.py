@@ -39,7 +39,7 @@ def test_lossless_formats_give_back_every_pixel(data, format, transparent, compr
     pixels = data.draw(arrays.arrays(np.uint8, (height, width, 3)))
     alpha = data.draw(arrays.arrays(np.uint8, (height, width))) if transparent else None
     photo = Photo(pixels, format=format, alpha=alpha, encoding=Encoding(tiff_compression=compression))
-    again = decode_photo(encode_photo(photo), keep=("alpha",))
+    again = decode_photo(encode_photo(photo), keep_metadata=("alpha",))
     if alpha is None or (alpha == 255).all():
         assert again.alpha is None and np.array_equal(again.pixels, pixels)
     else:
@@ -138,17 +138,17 @@ def test_the_suffix_decides_the_format(files, tmp_path, suffix):
 
 
 def test_transparency_is_laid_on_white_in_a_jpeg(files):
-    photo = decode_photo(files.encode(files.with_alpha(), "PNG"), keep=("alpha",))
+    photo = decode_photo(files.encode(files.with_alpha(), "PNG"), keep_metadata=("alpha",))
     pixels = decode_photo(encode_photo(photo, "JPEG")).pixels
     assert pixels[:, :16].min() > 245
 
 
 def test_hidden_colours_are_not_written(files):
     for format in ("PNG", "WEBP", "TIFF", "BMP"):
-        photo = decode_photo(files.encode(files.with_alpha(), "PNG"), keep=("alpha",))
+        photo = decode_photo(files.encode(files.with_alpha(), "PNG"), keep_metadata=("alpha",))
         hidden = photo.alpha == 0
         assert photo.pixels[hidden].any()
-        assert not decode_photo(encode_photo(photo, format), keep=("alpha",)).pixels[hidden].any()
+        assert not decode_photo(encode_photo(photo, format), keep_metadata=("alpha",)).pixels[hidden].any()
 
 
 def test_lossy_webp_hides_no_picture(files):
@@ -157,7 +157,7 @@ def test_lossy_webp_hides_no_picture(files):
     alpha[:, 200:] = 255
     leaky = files.encode(Image.fromarray(np.dstack([picture, alpha])), "WEBP", quality=80, exact=True)
     assert [leak.kind for leak in scan_leaks(leaky)] == ["alpha", "hidden-pixels"]
-    assert scan_leaks(encode_photo(decode_photo(leaky, keep=("alpha",))), allow=("alpha",)) == []
+    assert scan_leaks(encode_photo(decode_photo(leaky, keep_metadata=("alpha",))), allow=("alpha",)) == []
 
 
 @pytest.mark.parametrize("target", FORMATS)
@@ -180,7 +180,7 @@ KEPT = {"Copyright": "(c) Ada Example", "DateTimeOriginal": "2024:05:06 07:08:09
 @pytest.mark.parametrize("compression", ["raw", "tiff_lzw"])
 @pytest.mark.parametrize("target", ["JPEG", "PNG", "WEBP", "TIFF"])
 def test_only_what_the_allow_list_names_is_kept(files, target, compression):
-    photo = decode_photo(files.dirty_jpeg(), keep=KEPT)
+    photo = decode_photo(files.dirty_jpeg(), keep_metadata=KEPT)
     assert dict(photo.encoding.kept) == KEPT
     photo = replace(photo, encoding=replace(photo.encoding, tiff_compression=compression))
     written = encode_photo(photo, target)
@@ -196,7 +196,7 @@ def test_only_what_the_allow_list_names_is_kept(files, target, compression):
 def test_resolution_and_exposure_and_position_can_be_kept(files, target):
     exif = files.exif_block()
     source = files.encode(files.scene(), "PNG", exif=exif, dpi=(300, 300))
-    photo = decode_photo(source, keep=("dpi", "ExposureTime", "GPSInfo"))
+    photo = decode_photo(source, keep_metadata=("dpi", "ExposureTime", "GPSInfo"))
     image = Image.open(io.BytesIO(encode_photo(photo, target)))
     found = image.getexif()
     dpi = found[0x011A] if target == "WEBP" else image.info["dpi"][0]
@@ -206,7 +206,7 @@ def test_resolution_and_exposure_and_position_can_be_kept(files, target):
 
 
 def test_bmp_keeps_nothing_even_if_asked(files):
-    photo = decode_photo(files.dirty_jpeg(), keep=KEPT)
+    photo = decode_photo(files.dirty_jpeg(), keep_metadata=KEPT)
     assert scan_leaks(encode_photo(photo, "BMP")) == []
 
 
@@ -215,7 +215,7 @@ def test_bmp_keeps_nothing_even_if_asked(files):
 )
 def test_unknown_and_unsafe_names_are_refused_with_the_list(files, name):
     with pytest.raises(UsageError, match="What may be kept: ImageDescription") as error:
-        decode_photo(files.dirty_jpeg(), keep=[name])
+        decode_photo(files.dirty_jpeg(), keep_metadata=[name])
     assert all(keepable in str(error.value) for keepable in KEEPABLE)
 
 

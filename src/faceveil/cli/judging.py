@@ -79,21 +79,12 @@ def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def run(originals: Path, anonymised: Path, options: "Options") -> "Results":
-    """Evaluate, with a bar on a terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
+    """Evaluate, with a live line on a terminal."""
+    from faceveil.cli.render import counted
     from faceveil.evaluation import evaluate
 
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
-        task = bar.add_task("looking at photos", total=None)
-
-        def step(_: str, done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total)
-
-        return evaluate(originals, anonymised, options, step)
+    with counted("looking at photos", None) as advance:
+        return evaluate(originals, anonymised, options, lambda _, done, total: advance(done, total))
 
 
 def check_results(

@@ -217,7 +217,7 @@ def _can_be_transparent(data: bytes, format: str) -> bool:
 def _transparency(data: bytes, allow: Collection[str]) -> Iterator[Leak]:
     """An alpha channel of several values is a picture of its own, and so are the colours under full transparency."""
     try:
-        photo = decode_photo(data, keep=(ALPHA,))
+        photo = decode_photo(data, keep_metadata=(ALPHA,))
     except PhotoError as error:
         yield Leak("unchecked", "pixels", len(data), f"cannot be decoded: {error}")
         return

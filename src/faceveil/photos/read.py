@@ -60,18 +60,19 @@ if "PILLOW_BLOCKS_MAX" not in os.environ:
     Image.core.set_blocks_max(4)  # type: ignore[attr-defined]
 
 
-def read_photo(path: Path | str, *, max_pixels: int = MAX_PIXELS, keep: Iterable[str] = ()) -> Photo:
-    """Read a still photo; `keep` names what may stay in what is written from it (see KEEPABLE)."""
+def read_photo(path: Path | str, *, max_pixels: int = MAX_PIXELS, keep_metadata: Iterable[str] = ()) -> Photo:
+    """Read a still photo; `keep_metadata` names what may stay in what is written from it (see KEEPABLE)."""
     path = Path(path)
-    names = check_keep(keep)
-    return decode_photo(read_bytes(path, max_pixels=max_pixels), path=path, max_pixels=max_pixels, keep=names)
+    names = check_keep(keep_metadata)
+    data = read_bytes(path, max_pixels=max_pixels)
+    return decode_photo(data, path=path, max_pixels=max_pixels, keep_metadata=names)
 
 
 def decode_photo(
-    data: bytes, *, path: Path | None = None, max_pixels: int = MAX_PIXELS, keep: Iterable[str] = ()
+    data: bytes, *, path: Path | None = None, max_pixels: int = MAX_PIXELS, keep_metadata: Iterable[str] = ()
 ) -> Photo:
     """Decode the bytes of a still photo; errors name `path`."""
-    names = check_keep(keep)
+    names = check_keep(keep_metadata)
     name = str(path) if path else "this photo"
     try:
         # Decoders warn about odd metadata, which is dropped anyway.
