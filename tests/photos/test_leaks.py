@@ -66,6 +66,8 @@ EXPECTED = {
         ),
     },
     "BMP": {"trailing", "resolution"},
+    "HEIC": {"exif", "gps", "time", "person", "xmp", "thumbnail", "picture", "icc", "trailing"},
+    "AVIF": {"exif", "gps", "time", "person", "xmp", "icc", "text"},
 }
 
 

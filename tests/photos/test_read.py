@@ -44,7 +44,7 @@ def test_every_mode_and_format_is_read_as_rgb(files, case, tmp_path):
             files.colour_image("1" if "1-bit" in case or "fax" in case else "L").convert("RGB")
         )
     visible = slice(None) if photo.alpha is None else photo.alpha > 0
-    lossy = case.startswith(("jpeg", "webp", "tiff-jpeg")) and "lossless" not in case
+    lossy = case.startswith(("jpeg", "webp", "tiff-jpeg", "heic", "avif")) and "lossless" not in case
     floor = 19 if "palette" in case else 25 if lossy else 60
     assert psnr(photo.pixels[visible], expected[visible]) > floor
 

@@ -11,6 +11,7 @@ from hypothesis.extra import numpy as arrays
 from PIL import Image, JpegImagePlugin
 
 from faceveil.errors import PhotoError, UsageError
+from faceveil.photos.heif_read import pillow_heif
 from faceveil.photos import (
     FORMATS,
     KEEPABLE,
@@ -71,7 +72,8 @@ def test_every_readable_file_is_written_back_alike_and_clean(files, case, tmp_pa
     assert (again.alpha is None) == (photo.alpha is None)
     visible = slice(None) if photo.alpha is None else photo.alpha > 0
     lossy = format == "JPEG" or not photo.encoding.lossless
-    assert psnr(again.pixels[visible], photo.pixels[visible]) > (33 if lossy else 1000)
+    floor = 30 if format == "AVIF" else 33  # whose encoder spends least on noise
+    assert psnr(again.pixels[visible], photo.pixels[visible]) > (floor if lossy else 1000)
     assert again.encoding.tiff_compression == photo.encoding.tiff_compression
     assert scan_leaks(path) == []
 
@@ -169,7 +171,9 @@ def test_no_metadata_survives_in_any_format(files, dirty, target):
     # An independent look: the planted words, and what only metadata can say.
     for word in (b"SECRET", b"Ada", b"Exif", b"8BIM", b"xmp", b"ICC", b"MPF", b"JUMB", b"2024", b"Pillow"):
         assert word not in written
-    image = Image.open(io.BytesIO(written))
+    heic = target == "HEIC"  # for which Pillow has no opener of its own
+    image = pillow_heif().HeifImageFile(io.BytesIO(written)) if heic else Image.open(io.BytesIO(written))
+    image.info.pop("exif" if image.info.get("exif") is None else "", None)
     assert len(image.getexif().get_ifd(0x8769)) == 0 and len(image.getexif().get_ifd(0x8825)) == 0
     assert {"exif", "icc_profile", "xmp", "comment", "photoshop", "mp"}.isdisjoint(image.info)
 

@@ -125,12 +125,14 @@ class Heif:
 
 def read_heif(data: bytes) -> Heif:
     """The container; BrokenContainer where it cannot be followed to its end."""
-    top = tuple(boxes(data, 0, len(data)))
+    top = _top(data)
     metas = [box for box in top if box.kind == "meta"]
     if len(metas) != 1:
         raise BrokenContainer(0, f"{len(metas)} boxes of items, where one is needed")
     meta = tuple(boxes(data, metas[0].start + 4, metas[0].end))
     kinds = {box.kind: box for box in meta}
+    if len(kinds) < len(meta):
+        raise BrokenContainer(metas[0].start, "two boxes of one kind among those of items")
     for kind in ("pitm", "iinf", "iloc", "iprp"):
         if kind not in kinds:
             raise BrokenContainer(metas[0].start, f"no {kind} box")
@@ -148,6 +150,18 @@ def read_heif(data: bytes) -> Heif:
         raise BrokenContainer(kinds["pitm"].start, "the primary picture is not among the items")
     references = _references(data, kinds["iref"]) if "iref" in kinds else ()
     return Heif(data, top, meta, items, references, primary)
+
+
+def _top(data: bytes) -> tuple[Box, ...]:
+    """The boxes of the file, up to what is none: bytes behind the end, or a box that was cut short, whose items are
+    then missed."""
+    found: list[Box] = []
+    try:
+        found.extend(boxes(data, 0, len(data)))
+    except BrokenContainer:
+        if not any(box.kind == "meta" for box in found):
+            raise
+    return tuple(found)
 
 
 def boxes(data: bytes, start: int, end: int) -> Iterator[Box]:
@@ -200,8 +214,10 @@ def _items(data: bytes, iinf: Box) -> dict[int, Item]:
     reader.take(2 if reader.version() == 0 else 4)  # how many: the boxes themselves are counted
     items: dict[int, Item] = {}
     for box in boxes(data, reader.position, iinf.end):
-        if box.kind != "infe" or len(items) >= MOST_ITEMS:
-            raise BrokenContainer(box.begin, f"more than {MOST_ITEMS} items, or something else among them")
+        if box.kind != "infe":
+            raise BrokenContainer(box.begin, f"a box {box.kind!r} among the items")
+        if len(items) == MOST_ITEMS:
+            raise BrokenContainer(box.begin, f"more than {MOST_ITEMS} items")
         entry = _Reader(data, box)
         version = entry.version()
         if version < 2:

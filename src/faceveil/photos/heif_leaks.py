@@ -59,6 +59,8 @@ def heif_leaks(data: bytes, allow: Collection[str]) -> Iterator[Leak]:
             yield from _item_leaks(file, item, allow)
     yield from _property_leaks(file)
     yield from _stray(file)
+    if rest := len(data) - file.top[-1].end:
+        yield Leak("trailing", "bytes after the end", rest, "bytes that belong to no part of the picture")
 
 
 def _box_leak(data: bytes, box: Box) -> Iterator[Leak]:
