@@ -40,7 +40,7 @@ class Displayed:
 
 def as_text(table: Table) -> str:
     """Columns under their heads, as wide as their widest cell."""
-    lines = [list(table.head), *_cells(table)] if table.rows else []
+    lines = [list(map(_printable, table.head)), *_cells(table)] if table.rows else []
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     rows = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
     return "\n".join([_printable(table.title), *rows, *_more(table), *map(_printable, table.notes)])
@@ -51,7 +51,7 @@ def as_html(table: Table) -> str:
     from html import escape
 
     def row(cells: Sequence[str], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+        return "<tr>" + "".join(f"<{tag}>{escape(_printable(cell))}</{tag}>" for cell in cells) + "</tr>"
 
     body = "".join(row(cells, "td") for cells in _cells(table))
     grid = f"<table><thead>{row(table.head, 'th')}</thead><tbody>{body}</tbody></table>" if table.rows else ""

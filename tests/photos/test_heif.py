@@ -104,7 +104,7 @@ def test_display_p3_becomes_srgb(files):
 
 
 def test_hdr_keeps_the_brightness_of_paper_and_says_what_it_cut(files):
-    """By BT.2408 white is 58 % of PQ's signal and a card of 18 % grey 38 %, of which sRGB makes 101; grey stays grey."""
+    """By BT.2408 white is 58 % of PQ's signal and a card of 18 % grey is 38 %, of which sRGB makes 101."""
     levels = np.repeat(np.array([0, 97, 149, 200, 255], np.uint8), 32)
     ramp = np.repeat(np.tile(levels, (64, 1))[..., None], 3, axis=2)
     options = {"chroma": 444, "color_primaries": 9, "transfer_characteristics": 16}

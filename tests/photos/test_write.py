@@ -11,7 +11,6 @@ from hypothesis.extra import numpy as arrays
 from PIL import Image, JpegImagePlugin
 
 from faceveil.errors import PhotoError, UsageError
-from faceveil.photos.heif_read import pillow_heif
 from faceveil.photos import (
     FORMATS,
     KEEPABLE,
@@ -23,6 +22,7 @@ from faceveil.photos import (
     scan_leaks,
     write_photo,
 )
+from faceveil.photos.heif_read import pillow_heif
 
 LOSSLESS = ("PNG", "WEBP", "TIFF", "BMP")
 SHAPES = arrays.array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=24)

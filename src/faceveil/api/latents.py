@@ -47,7 +47,8 @@ class GeneratedFaces(Displayed):
     def table(self) -> Table:
         """The faces themselves."""
         side = self.images.shape[1]
-        return Table(f"{len(self)} faces of nobody, {side}×{side} px", pictures=list(self.images))
+        count = "1 face" if len(self) == 1 else f"{len(self)} faces"
+        return Table(f"{count} of nobody, {side}×{side} px", pictures=list(self.images))
 
 
 def generate(
@@ -131,7 +132,8 @@ class Encoded(Displayed):
         """One row for each face, and a word on photos without one."""
         rows = [(face["name"], face["lpips"], face["pixels"]) for face in self.faces]
         notes = [f"{photo['file']}: {photo['reason']}" for photo in self.without]
-        return Table(f"{len(rows)} faces encoded", ("face", "LPIPS", "pixel error"), rows, notes)
+        count = "1 face" if len(rows) == 1 else f"{len(rows)} faces"
+        return Table(f"{count} encoded", ("face", "LPIPS", "pixel error"), rows, notes)
 
 
 def encode(

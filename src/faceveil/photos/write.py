@@ -42,9 +42,9 @@ def encode_photo(photo: Photo, format: str | None = None) -> bytes:
     """The bytes of the photo in this format (its own by default).
 
     JPEG: the source's own tables and subsampling, or quality 95 with 4:4:4. WebP: lossless if the source was,
-    else quality 90. TIFF: the source's lossless compression, else deflate. HEIC and AVIF: quality 90. Grey stays grey
-    while the pixels are grey. JPEG has no alpha: the photo is laid on white. RGB under fully transparent pixels becomes
-    0.
+    else quality 90. TIFF: the source's lossless compression, else deflate. HEIC and AVIF: quality 90. Grey stays
+    grey while the pixels are grey. JPEG has no alpha: the photo is laid on white. RGB under fully transparent pixels
+    becomes 0.
     """
     format = format or photo.format
     if format not in FORMATS:
