@@ -125,6 +125,14 @@ def test_an_unknown_option_is_refused_with_the_nearest_name(call):
         )
 
 
+def test_a_page_that_names_originals_is_not_written_into_the_release(examples, tmp_path):
+    for call, more in ((faceveil.evaluate, {}), (faceveil.certify, {"max_risk": 0.5})):
+        with pytest.raises(OutputError, match="which is read"):
+            call(examples, tmp_path, report=tmp_path / "page.html", **more)
+        with pytest.raises(OutputError, match="exists already"):
+            call(examples, examples, report=__file__, **more)
+
+
 def test_settings_and_options_are_not_mixed(photo, tmp_path):
     with pytest.raises(UsageError, match="either settings"):
         faceveil.anonymize(photo, tmp_path, settings=faceveil.Settings(), seed=1)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from faceveil.api.options import names_of, pixels_of, refuse_unknown
-from faceveil.errors import OutputError
+from faceveil.api.places import check_results
 from faceveil.evaluation import Options, Results, Verdict
 from faceveil.evaluation import certify as judge
 from faceveil.evaluation import evaluate as attack
@@ -54,8 +54,9 @@ def evaluate(
 ) -> Results:
     """Attack released photos, whoever made them, with every recogniser at hand; `report` writes the page."""
     refuse_unknown("evaluate", options, {*EvaluationOptions.__annotations__, "report", "overwrite"})
-    _refuse_existing(report, overwrite)
-    results = attack(Path(originals), Path(anonymized), options_of(options), options.get("progress"))
+    chosen = options_of(options)
+    check_results(Path(originals), Path(anonymized), chosen, (_path(report),), overwrite=overwrite)
+    results = attack(Path(originals), Path(anonymized), chosen, options.get("progress"))
     _write_page(report, results, None, overwrite)
     return results
 
@@ -75,8 +76,8 @@ def certify(
     """
     refuse_unknown("certify", options, {*JudgingOptions.__annotations__, "max_risk", "report", "overwrite"})
     check_limit(max_risk)
-    _refuse_existing(report, overwrite)
     chosen = replace(options_of(options), utility=report is not None)
+    check_results(Path(originals), Path(anonymized), chosen, (_path(report),), overwrite=overwrite)
     results = attack(Path(originals), Path(anonymized), chosen, options.get("progress"))
     verdict = judge(results, max_risk)
     _write_page(report, results, verdict, overwrite)
@@ -112,12 +113,6 @@ def options_of(given: Mapping[str, Any]) -> Options:
 
 def _path(place: Path | str | None) -> Path | None:
     return None if place is None else Path(place)
-
-
-def _refuse_existing(report: Path | str | None, overwrite: bool) -> None:
-    """Before hours of work."""
-    if report is not None and Path(report).exists() and not overwrite:
-        raise OutputError(f"{report} exists. Choose another name, or allow it with overwrite=True.")
 
 
 def _write_page(

@@ -10,7 +10,6 @@ from faceveil.cli.judging import (
     Originals,
     Overwrite,
     Report,
-    check_results,
     run,
     with_shared_options,
     write_page,
@@ -33,6 +32,7 @@ def certify(
     """Compare the upper bound of the worst attack with a limit. Exit code 0: it holds; 3: it does not."""
     from dataclasses import asdict, replace
 
+    from faceveil.api.places import check_results
     from faceveil.cli.render import painted, print_json
     from faceveil.evaluation.gate import certify as judge
     from faceveil.evaluation.gate import check_limit

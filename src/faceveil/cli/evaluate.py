@@ -12,7 +12,6 @@ from faceveil.cli.judging import (
     Originals,
     Overwrite,
     Report,
-    check_results,
     run,
     with_shared_options,
     write_page,
@@ -48,6 +47,7 @@ def evaluate(
     """Attack released photos with every recogniser at hand; every rate comes with its interval."""
     from dataclasses import replace
 
+    from faceveil.api.places import check_results
     from faceveil.evaluation.gate import certify, check_limit
 
     if max_risk is not None:

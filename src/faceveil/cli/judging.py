@@ -1,7 +1,7 @@
 """What evaluate and certify share: their options, the run with its bar, the files they write."""
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -85,20 +85,6 @@ def run(originals: Path, anonymised: Path, options: "Options") -> "Results":
 
     with counted("looking at photos", None) as advance:
         return evaluate(originals, anonymised, options, lambda _, done, total: advance(done, total))
-
-
-def check_results(
-    originals: Path, anonymised: Path, options: "Options", places: "Iterable[Path | None]", *, overwrite: bool
-) -> None:
-    """Refuse results over what is read, or in the release: they name originals, and a cache is biometric data."""
-    from faceveil.cli.places import check_places
-
-    tables = [options.groups, options.clusters, options.pairs, options.inception]
-    tables += [Path(options.subjects)] if Path(options.subjects).is_file() else []
-    cards = [model.with_suffix(".toml") for model in options.own_models]
-    inputs = [originals, anonymised, options.attacker_faces, *tables, *options.own_models, *cards]
-    check_places([*places], [*inputs, options.cache], overwrite=overwrite)
-    check_places([options.cache], inputs, overwrite=True)
 
 
 def write_page(
