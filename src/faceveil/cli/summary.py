@@ -52,7 +52,8 @@ def print_summary(summary: "Summary", as_json: bool) -> None:
     for unseen in summary.plan.unseen:
         _say("not searched", "red", f"{unseen.path}: {unseen.reason}")
     _print_counts(summary)
-    print(painted(summary.guarantee, "green", sys.stdout))
+    claimed = summary.settings.method.guarantee.kind != "none" and summary.counts()["faces"]
+    print(painted(summary.guarantee, "green" if claimed else "yellow", sys.stdout))
     if summary.result is not None:
         print(f"Not covered: {', '.join(summary.not_covered)}.")
     if summary.result is not None and summary.result.record.k is not None:
