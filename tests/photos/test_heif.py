@@ -50,6 +50,12 @@ def test_a_photo_held_any_way_is_read_upright(files, format, orientation):
     assert photo.size_wh == (96, 64) and psnr(photo.pixels, files.scene()) > 25
 
 
+def test_what_xmp_says_of_orientation_counts_for_nothing(files):
+    """No viewer of such files asks it."""
+    words = b"<x:xmpmeta xmlns:x='adobe:ns:meta/'><rdf tiff:Orientation=\"6\"/></x:xmpmeta>"
+    assert decode_photo(made(files, "AVIF", files.scene(), xmp=words)).size_wh == (96, 64)
+
+
 def test_only_the_main_picture_is_read_and_the_others_are_named(files):
     file = pillow_heif.from_pillow(Image.fromarray(files.scene()))
     file.add_from_pillow(Image.fromarray(files.scene()[::-1]))

@@ -10,6 +10,7 @@ from faceveil.photos.heif_leaks import what_it_is
 
 HEIF = ("HEIC", "AVIF")  # formats that are such containers
 INSTALL = "Install it with: pip install 'faceveil[heic]'"
+_COPIES = {"thumbnail", "auxiliary picture"}
 _PLURALS = {"thumbnail": "thumbnails", "depth map": "depth maps", "auxiliary picture": "auxiliary pictures"}
 
 
@@ -46,11 +47,14 @@ def check_still(file: Heif, max_pixels: int, check_size: Callable[[tuple[int, in
 
 
 def left_out(file: Heif) -> str | None:
-    """A word on what a file holds besides its main picture, none of which is protected or released."""
+    """A word on what a file holds besides its main picture, none of which is protected or released.
+
+    None where that is made from the picture itself, such as the thumbnail and the gain map of every phone's photo.
+    """
     others = [item.id for item in file.items.values() if item.is_picture and item.id not in file.picture]
     counts = Counter(what_it_is(file, number) for number in others)
     del counts["part"]
-    if not counts:
+    if not counts.keys() - _COPIES:
         return None
     said = [
         f"{count} {_PLURALS.get(what, 'pictures') if count > 1 else what}"

@@ -122,6 +122,10 @@ def _decode(data: bytes, path: Path | None, max_pixels: int, keep: tuple[str, ..
         image.load()
     _check_size(image.size, max_pixels)  # what is decoded may have another size than its header says
 
+    if heif is not None:
+        image.info.pop(
+            "xmp", None
+        )  # of such files boxes alone say how to turn them, and the decoders have obeyed
     # After load, because the TIFF decoder has then turned the picture itself and taken the tag away.
     orientation = image.getexif().get(_ORIENTATION, 1)
     kept = collect_kept(image, keep)
