@@ -1,6 +1,5 @@
 """The front door: arrays, paths and Photos in; what may be released, or an error, out."""
 
-import tempfile
 from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import count
@@ -75,7 +74,7 @@ def test_a_face_that_cannot_be_protected_raises(photo, monkeypatch):
 
 def test_nothing_is_left_behind_where_a_set_fails(photo, tmp_path, monkeypatch):
     """Neither the photo, nor its faces, nor the memory of a run that nobody can go on with."""
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     with pytest.raises(ProtectionError, match="k=3"):
         faceveil.anonymize_image(photo, k=3)
 
@@ -87,6 +86,9 @@ def test_nothing_is_left_behind_where_a_set_fails(photo, tmp_path, monkeypatch):
         faceveil.anonymize_image(photo, k=3)
     assert not getattr(error.value, "__notes__", None)
     assert list(tmp_path.iterdir()) == []
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "nowhere"))
+    with pytest.raises(OutputError, match="Set TMPDIR"):
+        faceveil.anonymize_image(photo, k=3)
     runs = memory_of(tmp_path).parent
     assert not runs.exists() or not any(runs.iterdir())
 

@@ -13,6 +13,7 @@ from faceveil.pipeline.journal import forget_run
 from faceveil.pipeline.manifest import NO_FACES
 from faceveil.pipeline.memory import memory_of
 from faceveil.pipeline.plan import make_plan
+from faceveil.pipeline.private import no_folder, temporary
 from faceveil.pipeline.protect import protect_photo
 from faceveil.pipeline.run import run
 from faceveil.pipeline.settings import Settings, rng_for
@@ -45,7 +46,7 @@ def _as_a_set(photo: Photo, settings: Settings) -> OnePhoto:
 
     It lies there without loss, in a temporary folder that only this user may open, as the faces of every such run do.
     """
-    with tempfile.TemporaryDirectory(prefix="faceveil-one-") as folder:
+    with _own_folder() as folder:
         source, target = Path(folder, "in", NAME), Path(folder, "out", NAME)
         source.parent.mkdir()
         write_photo(photo, source)
@@ -61,3 +62,10 @@ def _as_a_set(photo: Photo, settings: Settings) -> OnePhoto:
         made = read_photo(target, max_pixels=settings.max_pixels, keep_metadata=(ALPHA,))
     faces, _ = faces_of(photo, settings)
     return OnePhoto(photo.with_pixels(made.pixels, alpha=made.alpha), tuple(faces), summary.guarantee)
+
+
+def _own_folder() -> tempfile.TemporaryDirectory[str]:
+    try:
+        return tempfile.TemporaryDirectory(prefix="faceveil-one-", dir=temporary())
+    except OSError as error:
+        raise no_folder(temporary(), error) from error
