@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faceveil.api.images import ImageLike, as_photo
-from faceveil.faces import Face, pose
+from faceveil.faces import Face, blendshapes, pose
 from faceveil.faces.attributes import attribute_vector, skin_angle
 from faceveil.faces.attributes import attributes as read
 from faceveil.faces.face import Image
@@ -89,13 +89,16 @@ class Attributes(Displayed, Sequence[Mapping[str, Any]]):
         return Table(f"Read in {_counted(len(self))}", ("face", *ATTRIBUTE_COLUMNS), rows)
 
 
-ATTRIBUTE_COLUMNS = ("age", "gender seen", "expression", "yaw", "pitch", "roll", "skin", "shows")
+ANGLES = ("yaw", "pitch", "roll")
+ATTRIBUTE_COLUMNS = ("age", "gender seen", "expression", *ANGLES, "skin", "shows", "does")
+PLAINLY, MOST_SHOWN = 0.3, 3  # of the blendshapes: from which strength they are shown, and how many
 
 
 def attributes(
     image: ImageLike, *, thorough: bool = False, attrnet: "Path | str | AttrNet | None" = None
 ) -> Attributes:
-    """Age, gender (as a classifier sees it), expression, pose, skin tone and labels of every face in an image.
+    """Age, gender (as a classifier sees it), expression, pose, skin tone, labels and movements of every face in
+    an image.
 
     `attrnet` is your own attribute network, as training/celeba.py writes it.
     """
@@ -109,14 +112,21 @@ def attributes(
 def attribute_row(face: Mapping[str, Any]) -> tuple[str, ...]:
     """One face's record as cells, in the order of ATTRIBUTE_COLUMNS."""
     gender = "female" if face["female"] > 0.5 else "male"
-    angles = [f"{face['pose'][axis]:+.0f}" for axis in ("yaw", "pitch", "roll")]
+    angles = [f"{face['pose'][axis]:+.0f}" for axis in ANGLES]
     skin = "" if face["skin_angle"] is None else f"{face['skin_angle']:.0f}"
     shows = ", ".join(label for label, probability in face["labels"].items() if probability > 0.5)
-    return f"{face['age']:.0f}", gender, face["expression"], *angles, skin, shows
+    does = ", ".join(_strongest(face["blendshapes"]))
+    return f"{face['age']:.0f}", gender, face["expression"], *angles, skin, shows, does
+
+
+def _strongest(blendshapes: Mapping[str, float]) -> list[str]:
+    """The few that are plainly there."""
+    order = sorted(blendshapes, key=lambda name: -blendshapes[name])
+    return [f"{name} {blendshapes[name]:.1f}" for name in order[:MOST_SHOWN] if blendshapes[name] >= PLAINLY]
 
 
 def _record(image: Image, face: Face, net: AttrNet) -> dict[str, Any]:
-    """One face as a program reads it; every number but age, angles and box is a probability."""
+    """One face as a program reads it; every number but age, angles and box lies between 0 and 1."""
     seen, head, skin = read(image, face), pose(face), skin_angle(image, face)
     labels = attribute_vector(image, face, net.labels, net)
     return {
@@ -125,14 +135,15 @@ def _record(image: Image, face: Face, net: AttrNet) -> dict[str, Any]:
         "female": _short(seen.female),
         "expression": EXPRESSIONS[int(seen.expression.argmax())],
         "expressions": dict(zip(EXPRESSIONS, map(_short, seen.expression), strict=True)),
-        "pose": {name: round(getattr(head, name), 1) for name in ("yaw", "pitch", "roll")},
+        "pose": {name: round(getattr(head, name), 1) for name in ANGLES},
         "skin_angle": None if math.isnan(skin) else round(skin, 1),
         "labels": dict(zip(net.labels, map(_short, labels), strict=True)),
+        "blendshapes": {name: _short(value) for name, value in blendshapes(image, face).named.items()},
     }
 
 
-def _short(probability: float) -> float:
-    return round(float(probability), 4)
+def _short(value: float) -> float:
+    return round(float(value), 4)
 
 
 def _counted(count: int) -> str:

@@ -22,6 +22,7 @@ class MethodOptions(TypedDict, total=False):
     privacy: Literal["low", "medium", "high"] | None
     fallback: Literal["blackout", "refuse"] | None
     consistent: bool | None
+    recognizers: str | Sequence[str] | None
     layers: str | None
     channels: int | None
     region: str | None
@@ -67,10 +68,15 @@ def method_of(name: "str | Method | None", given: Mapping[str, Any]) -> "Method"
                 f"faceveil.method({name.id!r}, {', '.join(f'{key}=…' for key in own)})."
             )
         return name
-    if isinstance(own.get("attributes"), str):
-        own["attributes"] = [part.strip() for part in own["attributes"].split(",")]
-    if "attributes" in own:
-        own["attributes"] = tuple(own["attributes"])
+    for key in ("attributes", "recognizers"):
+        if isinstance(own.get(key), str):
+            own[key] = [part.strip() for part in own[key].split(",")]
+        if key in own:
+            own[key] = tuple(own[key])
+    if "recognizers" in own:
+        from faceveil.models.recognizers import recognizers_named  # the filters need none
+
+        own["recognizers"] = recognizers_named(own["recognizers"])
     if "gallery" in own:
         own["gallery"] = Path(own["gallery"])
     if own.get("consistent") is False:

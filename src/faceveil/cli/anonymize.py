@@ -121,6 +121,14 @@ def anonymize(
             "--consistent", help="Photos of one person show one new person.", rich_help_panel=STYLEID
         ),
     ] = False,
+    recognizers: Annotated[
+        str | None,
+        typer.Option(
+            help="Who checks new faces, as in dlib-resnet.v1,sface.2021dec; 'open': all whose terms allow "
+            "commercial use; 'all'.",
+            rich_help_panel=STYLEID,
+        ),
+    ] = None,
     layers: Annotated[
         str | None,
         typer.Option(help="styleid-layers: the slots to swap, as in 4-12.", rich_help_panel=STYLEID),
@@ -204,7 +212,7 @@ def anonymize(
         "k": k, "keep": keep, "gallery": gallery, "grouper": grouper, "recognizer": recognizer, "looks": looks,
         "refine": refine, "group_map": group_map, "synthesis_map": synthesis_map, "attributes": attributes,
         "strength": strength, "shape": shape, "privacy": privacy, "fallback": fallback, "layers": layers,
-        "channels": channels, "region": region, "consistent": consistent, "detector": detector,
+        "channels": channels, "region": region, "consistent": consistent, "recognizers": recognizers, "detector": detector,
         "thorough": thorough, "keep_metadata": keep_metadata, "max_megapixels": max_megapixels, "seed": seed,
         "release": release, "subjects": subjects, "leftover": leftover,
     }  # fmt: skip

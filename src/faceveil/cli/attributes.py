@@ -23,7 +23,7 @@ def attributes(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")] = False,
 ) -> None:
-    """Read age, gender (as a classifier sees it), expression, pose, skin tone and labels of every face.
+    """Read age, gender (as a classifier sees it), expression, pose, skin tone, labels and movements of every face.
 
     Exit code: 0 a face in every photo; 1 a photo could not be read; 2 wrong usage; 3 a photo shows no face.
     """
