@@ -212,9 +212,9 @@ def anonymize(
         "k": k, "keep": keep, "gallery": gallery, "grouper": grouper, "recognizer": recognizer, "looks": looks,
         "refine": refine, "group_map": group_map, "synthesis_map": synthesis_map, "attributes": attributes,
         "strength": strength, "shape": shape, "privacy": privacy, "fallback": fallback, "layers": layers,
-        "channels": channels, "region": region, "consistent": consistent, "recognizers": recognizers, "detector": detector,
-        "thorough": thorough, "keep_metadata": keep_metadata, "max_megapixels": max_megapixels, "seed": seed,
-        "release": release, "subjects": subjects, "leftover": leftover,
+        "channels": channels, "region": region, "consistent": consistent, "recognizers": recognizers,
+        "detector": detector, "thorough": thorough, "keep_metadata": keep_metadata, "max_megapixels": max_megapixels,
+        "seed": seed, "release": release, "subjects": subjects, "leftover": leftover,
     }  # fmt: skip
     chosen = method_of(method, given)
     if not dry_run:
