@@ -14,7 +14,7 @@ from PIL import Image
 from faceveil import cli
 from faceveil.errors import FaceveilError
 
-HEAVY = ("numpy", "cv2", "openvino", "scipy", "sklearn", "PIL", "rich", "torch", "dlib")
+HEAVY = ("numpy", "cv2", "openvino", "scipy", "sklearn", "PIL", "torch", "dlib")
 
 
 def faceveil(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
@@ -141,10 +141,104 @@ def test_methods_lists_every_method_with_its_guarantee():
     assert len(faceveil("methods").stdout.splitlines()) == len(METHODS)
 
 
-def test_the_version_is_printed():
+def test_the_version_is_printed_with_those_of_the_weights():
     from faceveil import __version__
+    from faceveil.models import card
 
-    assert faceveil("--version").stdout.strip() == __version__
+    first, second, *weights = faceveil("--version").stdout.splitlines()
+    assert first == f"faceveil {__version__}" and second.startswith("weights: ")
+    hash_ = card("yunet.2023mar").members[0].sha256[:12]
+    assert any(line.split()[:2] == ["yunet.2023mar", hash_] for line in weights)
+
+
+def test_the_program_alone_says_what_to_do_next():
+    done = faceveil()
+    assert done.returncode == 0 and "faceveil anonymize photos/ -o out/" in done.stdout
+    assert "--help" in done.stdout and "\x1b" not in done.stdout
+
+
+def test_the_next_steps_are_commands_that_there_are():
+    import shlex
+
+    import typer
+
+    from faceveil.cli.start import NEXT
+
+    for line, _ in NEXT:
+        _, name, *words = shlex.split(line)
+        command = typer.main.get_command(cli.app).commands[name]
+        assert not command.make_parser(typer.Context(command)).parse_args(words)[1]
+
+
+def test_options_stand_in_the_panel_of_a_method_that_takes_them():
+    import typer
+
+    from faceveil.cli import anonymize as page
+    from faceveil.methods import METHODS
+
+    panels = {
+        page.ANONFACES: ["anonfaces"],
+        page.K_SAME: [name for name in METHODS if name.startswith("k-same")],
+        page.MIKU: ["miku"],
+        page.FILTERS: ["blur"],
+        page.STYLEID: [name for name in METHODS if name.startswith("styleid")],
+    }
+    command = typer.main.get_command(cli.app).commands["anonymize"]
+    placed = {option.name: getattr(option, "rich_help_panel", None) for option in command.params}
+    own = {key for entry in METHODS.values() for key in entry.options} & placed.keys()
+    assert {key for key, panel in placed.items() if panel in panels} <= own
+    for key, panel in placed.items():
+        if panel in panels:
+            assert any(key in METHODS[name].options for name in panels[panel]), (key, panel)
+    assert all(panel for key, panel in placed.items() if key in own)
+
+
+def test_the_shell_completes_commands_and_methods():
+    environment = {**os.environ, "_FACEVEIL_COMPLETE": "complete_bash", "COMP_CWORD": "1"}
+    command = [str(Path(sys.executable).parent / "faceveil")]
+    words = {"COMP_WORDS": "faceveil an"}
+    done = subprocess.run(command, env={**environment, **words}, capture_output=True, text=True)
+    assert {"anonymize", "analyze"} <= set(done.stdout.split())
+    words = {"COMP_WORDS": "faceveil anonymize --method k-same-p", "COMP_CWORD": "3"}
+    done = subprocess.run(command, env={**environment, **words}, capture_output=True, text=True)
+    assert set(done.stdout.split()) == {"k-same-pixel", "k-same-partial-m"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--method", "blurr"], "Did you mean 'blur'?"),
+        (["--strength", "5"], "--strength is for threshold, blur, noise, pixelate"),
+        (["--method", "blur", "-k", "3"], "-k is for k-same-pixel"),
+        (["--method", "miku", "-k", "3", "--attributes", "agee"], "no attribute"),
+        (["--method", "k-same-m", "--gallery", "nowhere"], "the gallery is a folder"),
+        (["--detector", "yunett"], "Did you mean 'yunet'?"),
+        (["--engine", "magic"], "serial, threads and processes"),
+        (["--keep-metadata", "thumbnail"], "never kept"),
+    ],
+)
+def test_options_are_checked_before_photos_are_looked_for(arguments, words, tmp_path):
+    """The folder has no photo, which would be the next thing to be said."""
+    (tmp_path / "empty").mkdir()
+    done = faceveil("anonymize", tmp_path / "empty", "-o", tmp_path / "out", *arguments, cwd=tmp_path)
+    assert done.returncode == 2 and words in done.stderr and "no photo" not in done.stderr
+
+
+def test_colours_are_for_terminals_whose_user_wants_them(monkeypatch):
+    import io
+
+    from faceveil.cli.render import painted
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    assert painted("held", "green", Terminal()).startswith("\x1b[")
+    assert painted("held", "green", io.StringIO()) == "held"
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert painted("held", "green", Terminal()) == "held"
 
 
 def test_a_progress_bar_shows_on_a_terminal_only(examples, tmp_path):

@@ -19,6 +19,8 @@ FaceveilError
 └── GroupingError              no partition can keep the promise that was asked for
 """
 
+from collections.abc import Iterable
+
 
 class FaceveilError(Exception):
     """Base of every error that faceveil raises on purpose."""
@@ -85,3 +87,11 @@ class OutputError(FaceveilError):
 
 class GroupingError(FaceveilError):
     """No partition can keep the promise that was asked for."""
+
+
+def meant(name: str, names: Iterable[str]) -> str:
+    """A word on the nearest of the names that there are, to end a message with; nothing where none is near."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, list(names), 1)
+    return f" Did you mean {near[0]!r}?" if near else ""

@@ -221,6 +221,50 @@ def dirty_bmp() -> bytes:
     return gap + SECRET
 
 
+def heic(pixels: np.ndarray | Image.Image, **options: object) -> bytes:
+    """The bytes that libheif writes."""
+    import pillow_heif
+
+    buffer = io.BytesIO()
+    image = pixels if isinstance(pixels, Image.Image) else Image.fromarray(pixels)
+    pillow_heif.from_pillow(image).save(buffer, **options)
+    return buffer.getvalue()
+
+
+def heic_10_bit() -> bytes:
+    import pillow_heif
+
+    buffer = io.BytesIO()
+    samples = scene().astype(np.uint16) * 257
+    pillow_heif.from_bytes("RGB;16", (96, 64), samples.tobytes()).save(buffer, quality=95)
+    return buffer.getvalue()
+
+
+def heif_exif() -> bytes:
+    exif = Image.Exif()
+    exif[0x010F], exif[0x8298] = SECRET.decode(), "(c) Ada Example"
+    exif.get_ifd(0x8769).update({0x9003: "2024:05:06 07:08:09", 0xA430: SECRET.decode()})
+    exif.get_ifd(0x8825).update({1: "N", 2: (48.0, 8.0, 15.0)})
+    return exif.tobytes()
+
+
+def dirty_heic() -> bytes:
+    """As a phone writes it, and more: tags, XMP, a thumbnail, a profile, a second picture, bytes behind the end."""
+    import pillow_heif
+
+    picture = Image.fromarray(scene())
+    picture.info |= {"icc_profile": srgb_profile(), "icc_profile_type": "prof"}
+    file, buffer = pillow_heif.from_pillow(picture), io.BytesIO()
+    file.add_from_pillow(Image.fromarray(scene()[::-1]))
+    file.save(buffer, exif=heif_exif(), xmp=xmp(), thumbnails=[32], primary_index=0)
+    return buffer.getvalue() + struct.pack(">I4s", 8 + len(SECRET), b"free") + SECRET
+
+
+def dirty_avif() -> bytes:
+    data = encode(scene(), "AVIF", exif=heif_exif(), xmp=xmp(), icc_profile=srgb_profile())
+    return data + struct.pack(">I4s", 8 + len(SECRET), b"udta") + SECRET
+
+
 def bitmap_with_key(**options: object) -> bytes:
     return encode(colour_image("RGB"), "PNG", transparency=tuple(scene()[9, 9].tolist()), **options)
 
@@ -266,6 +310,16 @@ CASES: dict[str, tuple[str, Callable[[], bytes]]] = {
     "tiff-cmyk": ("TIFF", lambda: encode(colour_image("CMYK"), "TIFF")),
     "tiff-16-bit-grey": ("TIFF", lambda: encode(Image.fromarray(grey_16()), "TIFF")),
     "tiff-float": ("TIFF", lambda: encode(Image.fromarray(grey_16() / np.float32(65535)), "TIFF")),
+    "heic": ("HEIC", lambda: heic(scene(), quality=95)),
+    "heic-444": ("HEIC", lambda: heic(scene(), quality=95, chroma=444)),
+    "heic-grey": ("HEIC", lambda: heic(colour_image("L"), quality=95)),
+    "heic-alpha": ("HEIC", lambda: heic(with_alpha(), quality=95)),
+    "heic-10-bit": ("HEIC", heic_10_bit),
+    "heic-tiles": ("HEIC", lambda: heic(scene(), quality=95, tile_size=64)),
+    "avif": ("AVIF", lambda: encode(scene(), "AVIF", quality=95)),
+    "avif-444": ("AVIF", lambda: encode(scene(), "AVIF", quality=95, subsampling="4:4:4")),
+    "avif-grey": ("AVIF", lambda: encode(colour_image("L"), "AVIF", quality=95)),
+    "avif-alpha": ("AVIF", lambda: encode(with_alpha(), "AVIF", quality=95)),
     "bmp": ("BMP", lambda: encode(scene(), "BMP")),
     "bmp-grey": ("BMP", lambda: encode(colour_image("L"), "BMP")),
     "bmp-1-bit": ("BMP", lambda: encode(colour_image("1"), "BMP")),
@@ -277,6 +331,8 @@ DIRTY: dict[str, Callable[[], bytes]] = {
     "WEBP": dirty_webp,
     "TIFF": dirty_tiff,
     "BMP": dirty_bmp,
+    "HEIC": dirty_heic,
+    "AVIF": dirty_avif,
 }
 
 
@@ -294,6 +350,8 @@ class Files:
     dirty_webp = staticmethod(dirty_webp)
     encode = staticmethod(encode)
     exif_block = staticmethod(exif_block)
+    heic = staticmethod(heic)
+    heif_exif = staticmethod(heif_exif)
     grey_16 = staticmethod(grey_16)
     png = staticmethod(png)
     png_chunk = staticmethod(png_chunk)

@@ -72,7 +72,7 @@ def test_an_srgb_profile_leaves_every_pixel_as_it_is(files):
 
 def test_alpha_survives_the_profile(files):
     photo = decode_photo(
-        files.encode(files.with_alpha(), "PNG", icc_profile=wide_gamut_profile()), keep=("alpha",)
+        files.encode(files.with_alpha(), "PNG", icc_profile=wide_gamut_profile()), keep_metadata=("alpha",)
     )
     assert np.array_equal(photo.alpha, np.asarray(files.with_alpha())[..., 3])
 

@@ -25,6 +25,9 @@ FORMAT_CASES = (
     "tiff-lzw",
     "tiff-jpeg",
     "bmp",
+    "heic",
+    "heic-alpha",
+    "avif",
 )
 
 
@@ -41,7 +44,7 @@ def test_a_file_cut_anywhere_is_refused(files, name):
         assert np.array_equal(photo.pixels, decode_photo(data).pixels), f"cut at {cut} of {len(data)}"
 
 
-@pytest.mark.parametrize("name", ["jpeg", "jpeg-progressive", "png", "webp", "bmp"])
+@pytest.mark.parametrize("name", ["jpeg", "jpeg-progressive", "png", "webp", "bmp", "heic", "avif"])
 @pytest.mark.parametrize("share", [0.5, 0.9, 0.99])
 def test_a_photo_cut_inside_its_pixels_is_refused(files, name, share):
     data = files.CASES[name][1]()
@@ -73,8 +76,8 @@ FOREIGN = {
     "text": (b"name,age\nAda,36\n", "not a picture"),
     "zeros": (bytes(5000), "not a picture"),
     "gif": (b"GIF89a" + bytes(50), "GIF"),
-    "heic": (b"\0\0\0\x18ftypheic" + bytes(50), "HEIC"),
-    "avif": (b"\0\0\0\x18ftypavif" + bytes(50), "AVIF"),
+    "only-magic-heic": (b"\0\0\0\x18ftypheic" + bytes(16), "cut short"),
+    "only-magic-avif": (b"\0\0\0\x18ftypavif" + bytes(16), "cut short"),
     "psd": (b"8BPS\0\1" + bytes(50), "PSD"),
     "svg": (b'<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"/>', "SVG"),
     "jpeg-xl": (b"\xff\x0a" + bytes(50), "JPEG XL"),
@@ -128,7 +131,24 @@ def bomb_webp(files, width, height):
     return b"RIFF" + struct.pack("<I", len(body)) + body
 
 
-BOMBS = {"PNG": bomb_png, "JPEG": bomb_jpeg, "BMP": bomb_bmp, "TIFF": bomb_tiff, "WEBP": bomb_webp}
+def bomb_heif(files, name, width, height):
+    data = bytearray(files.CASES[name][1]())
+    struct.pack_into(">II", data, data.index(b"ispe") + 8, width, height)
+    return bytes(data)
+
+
+def bomb_heic(files, width, height):
+    return bomb_heif(files, "heic", width, height)
+
+
+def bomb_avif(files, width, height):
+    return bomb_heif(files, "avif", width, height)
+
+
+BOMBS = {
+    "PNG": bomb_png, "JPEG": bomb_jpeg, "BMP": bomb_bmp, "TIFF": bomb_tiff, "WEBP": bomb_webp,
+    "HEIC": bomb_heic, "AVIF": bomb_avif,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("format", BOMBS)
@@ -141,7 +161,7 @@ def test_a_small_file_with_a_giant_header_is_refused_at_once(files, format):
     assert time.process_time() - started < 3
 
 
-@pytest.mark.parametrize("format", ["PNG", "JPEG", "BMP", "TIFF"])
+@pytest.mark.parametrize("format", ["PNG", "JPEG", "BMP", "TIFF", "HEIC", "AVIF"])
 @pytest.mark.parametrize("size", [(0, 5), (5, 0), (0, 0)])
 def test_zero_dimensions_are_refused(files, format, size):
     with pytest.raises(UnreadablePhoto):
@@ -247,7 +267,16 @@ def test_altered_files_are_read_or_refused_and_never_crash(files, data):
 @settings(max_examples=200, deadline=None)
 @given(
     st.sampled_from(
-        [b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"II*\0\x08\0\0\0", b"MM\0*", b"RIFF\xff\0\0\0WEBP", b"BM"]
+        [
+            b"\xff\xd8\xff",
+            b"\x89PNG\r\n\x1a\n",
+            b"II*\0\x08\0\0\0",
+            b"MM\0*",
+            b"RIFF\xff\0\0\0WEBP",
+            b"BM",
+            b"\0\0\0\x10ftypheic\0\0\0\0",
+            b"\0\0\0\x10ftypavif\0\0\0\0",
+        ]
     ),
     st.binary(max_size=600),
 )
@@ -256,7 +285,9 @@ def test_noise_behind_a_magic_number_never_crashes(magic, noise):
         decode_photo(magic + noise, max_pixels=1_000_000)
 
 
-@pytest.mark.parametrize("name", ["tiff", "webp", "webp-lossless-alpha", "png", "jpeg", "bmp"])
+@pytest.mark.parametrize(
+    "name", ["tiff", "webp", "webp-lossless-alpha", "png", "jpeg", "bmp", "heic", "avif"]
+)
 def test_only_our_own_limit_counts(files, monkeypatch, name):
     """Pillow has one of its own, under ours, which some of its decoders ask for."""
     data = files.CASES[name][1]()

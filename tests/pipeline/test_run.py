@@ -100,7 +100,7 @@ def test_outputs_carry_nothing_besides_pixels(tmp_path, examples):
     assert scan_leaks(source)
     anonymize(source, tmp_path / "out.jpg", settings=BLACK)
     assert scan_leaks(tmp_path / "out.jpg") == []
-    anonymize(source, tmp_path / "kept.jpg", settings=replace(BLACK, keep=("DateTime",)))
+    anonymize(source, tmp_path / "kept.jpg", settings=replace(BLACK, keep_metadata=("DateTime",)))
     kept = (tmp_path / "kept.jpg").read_bytes()
     assert b"2020:01:01" in kept and b"who this is" not in kept
 
@@ -120,11 +120,15 @@ def test_keeping_some_metadata_lets_nothing_else_out(tmp_path, examples, monkeyp
         return data[:2] + b"\xff\xfe\x00\x08secret" + data[2:]
 
     for keep in ((), ("DateTime",)):
-        whole = anonymize(source, tmp_path / f"whole-{len(keep)}.jpg", settings=replace(BLACK, keep=keep))
+        whole = anonymize(
+            source, tmp_path / f"whole-{len(keep)}.jpg", settings=replace(BLACK, keep_metadata=keep)
+        )
         assert whole.exit_code == 0
         with monkeypatch.context() as patch:
             patch.setattr(work, "encode_photo", careless)
-            summary = anonymize(source, tmp_path / f"out-{len(keep)}.jpg", settings=replace(BLACK, keep=keep))
+            summary = anonymize(
+                source, tmp_path / f"out-{len(keep)}.jpg", settings=replace(BLACK, keep_metadata=keep)
+            )
         assert "JPEG comment" in summary.quarantined[0].reason
         assert not (tmp_path / f"out-{len(keep)}.jpg").exists()
 

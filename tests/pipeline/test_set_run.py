@@ -436,8 +436,8 @@ def test_alpha_under_a_replaced_face_becomes_opaque(crowd, tmp_path):
     image = Image.open(crowd / "sub" / "three.png").convert("RGBA")
     image.putalpha(200)
     image.save(crowd / "sub" / "three.png")
-    anonymize(crowd, tmp_path / "out", settings=replace(K3, keep=("alpha",)))
-    alpha = read_photo(tmp_path / "out" / "sub" / "three.png", keep=("alpha",)).alpha
+    anonymize(crowd, tmp_path / "out", settings=replace(K3, keep_metadata=("alpha",)))
+    alpha = read_photo(tmp_path / "out" / "sub" / "three.png", keep_metadata=("alpha",)).alpha
     assert alpha[75, 64] == 255 and alpha[2, 2] == 200
     assert verify(tmp_path / "out").holds
 

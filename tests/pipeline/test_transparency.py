@@ -14,7 +14,7 @@ from faceveil.photos import Photo, read_photo, scan_leaks
 from faceveil.pipeline import protect_photo
 
 BLACK = Settings(method=method("blackout"))
-KEPT = replace(BLACK, keep=("alpha",))
+KEPT = replace(BLACK, keep_metadata=("alpha",))
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def test_a_face_in_the_alpha_channel_is_not_released(hidden, tmp_path, settings)
     assert summary.exit_code == 0 and summary.counts()["protected"] == 6
     for path in hidden.iterdir():
         out = tmp_path / "out" / path.name
-        assert seen_anywhere(out) == 0 and scan_leaks(out, allow=settings.keep) == []
+        assert seen_anywhere(out) == 0 and scan_leaks(out, allow=settings.keep_metadata) == []
 
 
 def test_a_face_that_shows_over_black_alone_and_one_under_transparency_are_found(grey):

@@ -58,10 +58,9 @@ def make_app(names: Iterable[str]) -> typer.Typer:
     app = typer.Typer(
         name="faceveil",
         help="Replace the faces in photos, state what the result guarantees, prove it by attack.",
-        no_args_is_help=True,
-        rich_markup_mode=None,
+        invoke_without_command=True,
+        rich_markup_mode="rich",
         pretty_exceptions_enable=False,
-        add_completion=False,
     )
     app.callback()(_options)
     for name in names:
@@ -76,18 +75,26 @@ def make_app(names: Iterable[str]) -> typer.Typer:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from faceveil import __version__
+        from faceveil.cli.start import print_version
 
-        print(__version__)
+        print_version()
         raise typer.Exit
 
 
 def _options(
+    context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Print the version and those of the weights."
+        ),
     ] = False,
 ) -> None:
     """Replace the faces in photos, state what the result guarantees, prove it by attack."""
+    if context.invoked_subcommand is None:
+        from faceveil.cli.start import print_next_steps
+
+        print_next_steps()
 
 
 def main() -> None:

@@ -10,7 +10,6 @@ from faceveil.cli.judging import (
     Originals,
     Overwrite,
     Report,
-    check_results,
     run,
     with_shared_options,
     write_page,
@@ -33,7 +32,8 @@ def certify(
     """Compare the upper bound of the worst attack with a limit. Exit code 0: it holds; 3: it does not."""
     from dataclasses import asdict, replace
 
-    from faceveil.cli.render import print_json
+    from faceveil.api.places import check_results
+    from faceveil.cli.render import painted, print_json
     from faceveil.evaluation.gate import certify as judge
     from faceveil.evaluation.gate import check_limit
 
@@ -53,5 +53,6 @@ def certify(
         })  # fmt: skip
     else:
         word, stream = ("passed", sys.stdout) if verdict.passed else ("failed", sys.stderr)
-        print(f"{word}: {verdict.sentence}.", file=stream)
+        colour = "green" if verdict.passed else "red"
+        print(f"{painted(f'{word}:', colour, stream)} {verdict.sentence}.", file=stream)
     raise typer.Exit(0 if verdict.passed else 3)

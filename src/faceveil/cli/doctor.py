@@ -132,13 +132,17 @@ def _weight(card_id: str, store: "Store") -> Finding:
 
 
 def _extras() -> list[Finding]:
+    return [
+        _extra("torch", "needed only for training and StyleGAN2", "torch"),
+        _extra("pillow-heif", "needed only for HEIC, as iPhones write it", "heic"),
+    ]
+
+
+def _extra(distribution: str, purpose: str, extra: str) -> Finding:
     from importlib.metadata import PackageNotFoundError, version
 
+    what = f"{distribution} (optional)"
     try:
-        return [Finding("torch (optional)", "ok", version("torch"))]
+        return Finding(what, "ok", version(distribution))
     except PackageNotFoundError:
-        return [
-            Finding(
-                "torch (optional)", "missing", "needed only for training", "pip install 'faceveil[torch]'"
-            )
-        ]
+        return Finding(what, "missing", purpose, f"pip install 'faceveil[{extra}]'")

@@ -12,7 +12,6 @@ from faceveil.cli.judging import (
     Originals,
     Overwrite,
     Report,
-    check_results,
     run,
     with_shared_options,
     write_page,
@@ -48,6 +47,7 @@ def evaluate(
     """Attack released photos with every recogniser at hand; every rate comes with its interval."""
     from dataclasses import replace
 
+    from faceveil.api.places import check_results
     from faceveil.evaluation.gate import certify, check_limit
 
     if max_risk is not None:
@@ -102,16 +102,9 @@ def _samples(originals: Path, anonymised: Path, count: int = 12) -> "list[Pictur
 def _print(results: "Results") -> None:
     from faceveil.cli.render import print_table
     from faceveil.evaluation.gate import failures_at_any_limit, left_out
+    from faceveil.evaluation.results import ATTACK_COLUMNS
 
-    rows = [
-        [
-            one.attack, one.recognizer + (" (used by the method)" if one.used_by_method else ""), str(one.found),
-            f"{one.mean_rank.value:.1f}", f"{100 * one.eer.value:.1f} %", f"{one.auc.value:.3f}",
-            str(one.fta), str(one.fte),
-        ]
-        for one in (*results.attacks, *results.baseline)
-    ]  # fmt: skip
-    print_table(("attack", "recogniser", "found", "mean rank", "EER", "AUC", "FTA", "FTE"), rows)
+    print_table(ATTACK_COLUMNS, [one.row for one in (*results.attacks, *results.baseline)])
     for text in results.warnings:
         print(f"warning: {text}", file=sys.stderr)
     unchanged = [one.where for one in results.exposed if one.unchanged]

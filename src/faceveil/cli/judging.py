@@ -1,7 +1,7 @@
 """What evaluate and certify share: their options, the run with its bar, the files they write."""
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -79,35 +79,12 @@ def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def run(originals: Path, anonymised: Path, options: "Options") -> "Results":
-    """Evaluate, with a bar on a terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
+    """Evaluate, with a live line on a terminal."""
+    from faceveil.cli.render import counted
     from faceveil.evaluation import evaluate
 
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
-        task = bar.add_task("looking at photos", total=None)
-
-        def step(_: str, done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total)
-
-        return evaluate(originals, anonymised, options, step)
-
-
-def check_results(
-    originals: Path, anonymised: Path, options: "Options", places: "Iterable[Path | None]", *, overwrite: bool
-) -> None:
-    """Refuse results over what is read, or in the release: they name originals, and a cache is biometric data."""
-    from faceveil.cli.places import check_places
-
-    tables = [options.groups, options.clusters, options.pairs, options.inception]
-    tables += [Path(options.subjects)] if Path(options.subjects).is_file() else []
-    cards = [model.with_suffix(".toml") for model in options.own_models]
-    inputs = [originals, anonymised, options.attacker_faces, *tables, *options.own_models, *cards]
-    check_places([*places], [*inputs, options.cache], overwrite=overwrite)
-    check_places([options.cache], inputs, overwrite=True)
+    with counted("looking at photos", None) as advance:
+        return evaluate(originals, anonymised, options, lambda _, done, total: advance(done, total))
 
 
 def write_page(

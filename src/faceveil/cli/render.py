@@ -1,13 +1,16 @@
 """What the commands print: a table on a terminal, plain text in a pipe, JSON on demand."""
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from faceveil.models.index import Progress
+    from rich.progress import Progress
+
+    from faceveil.models.index import Progress as Downloading
 
 
 def print_json(value: object) -> None:
@@ -39,8 +42,59 @@ def megabytes(size: int) -> str:
     return f"{size / 1e6:.1f} MB"
 
 
+def painted(text: str, style: str, stream: TextIO) -> str:
+    """The text in a colour (a name that click knows) on a terminal whose user has not asked for none."""
+    import typer
+
+    wanted = stream.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    return typer.style(text, fg=style) if wanted else text
+
+
 @contextmanager
-def download_bar() -> Iterator["Progress | None"]:
+def live() -> "Iterator[Progress | None]":
+    """Lines that are kept up to date on a terminal, one per task, each with the time left; None in a pipe."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    left = TextColumn("left, after"), TimeElapsedColumn()
+    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+    with Progress(
+        *columns, TimeRemainingColumn(), *left, console=Console(stderr=True), transient=True
+    ) as lines:
+        yield lines
+
+
+@contextmanager
+def counted(description: str, total: int | None) -> Iterator[Callable[..., None]]:
+    """A function to call when one of so many is done, or with how many are and of how many."""
+    with live() as lines:
+        if lines is None:
+            yield lambda *figures: None
+            return
+        task = lines.add_task(description, total=total)
+
+        def step(done: int | None = None, of: int | None = None) -> None:
+            if done is None:
+                lines.advance(task)
+            else:
+                lines.update(task, completed=done, total=of)
+
+        yield step
+
+
+@contextmanager
+def download_bar() -> Iterator["Downloading | None"]:
     """A progress callback that draws a bar per file on a terminal; None in a pipe."""
     if not sys.stderr.isatty():
         yield None
@@ -63,21 +117,17 @@ def download_bar() -> Iterator["Progress | None"]:
 
 
 @contextmanager
-def stage_bars(total: int) -> Iterator[Callable[[str], None]]:
-    """A function to call with the name of a stage for each photo done; it draws a bar per stage on a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda stage: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    tasks: dict[str, TaskID] = {}
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+def stage_bars(total: int, first: str) -> Iterator[Callable[[str], None]]:
+    """A function to call with the name of a stage for each photo done: a line per stage, the first at once."""
+    with live() as lines:
+        if lines is None:
+            yield lambda stage: None
+            return
+        tasks = {first: lines.add_task(first, total=total)}
 
         def progress(stage: str) -> None:
             if stage not in tasks:
-                tasks[stage] = bar.add_task(stage, total=1 if stage.startswith("grouping") else total)
-            bar.advance(tasks[stage])
+                tasks[stage] = lines.add_task(stage, total=1 if stage.startswith("grouping") else total)
+            lines.advance(tasks[stage])
 
         yield progress

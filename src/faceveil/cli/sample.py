@@ -36,18 +36,14 @@ def sample(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")] = False,
 ) -> None:
     """Write faces of people who do not exist, as PNG files."""
-    import numpy as np
-
+    from faceveil.api.latents import drawn, face_names
     from faceveil.cli.render_latents import free_paths, print_written, write_faces
     from faceveil.models.generator import open_generator
 
-    names = [f"face-{number:0{max(4, len(str(count - 1)))}d}" for number in range(count)]
+    names = face_names(count)
     paths = free_paths(names, output, overwrite)
     drawing = open_generator(generator, weights, device)
-    # Without a seed numpy asks the operating system.
-    z = drawing.sample_z(count, np.random.default_rng(seed))
-    w = drawing.truncate(drawing.mapping(z), truncation)
-    images = drawing.render_each(w, drawing.size if size is None else size)
+    w, images = drawn(drawing, count, seed, size, truncation)
     if latents is not None:
         _write_latents(latents, w, names, generator, overwrite)
     print_written(write_faces(paths, images, overwrite), as_json)

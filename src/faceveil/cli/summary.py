@@ -4,6 +4,8 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
+from faceveil.cli.render import painted
+
 if TYPE_CHECKING:
     from faceveil.pipeline import Plan, Settings, Summary
 
@@ -44,19 +46,26 @@ def print_summary(summary: "Summary", as_json: bool) -> None:
         }, indent=2))  # fmt: skip
         return
     for entry in quarantined:
-        print(shown(f"quarantined: {entry['file']}: {entry['reason']}"), file=sys.stderr)
+        _say("quarantined", "red", f"{entry['file']}: {entry['reason']}")
     for entry in notes:
-        print(shown(f"note: {entry['file']}: {entry['note']}"), file=sys.stderr)
+        _say("note", "yellow", f"{entry['file']}: {entry['note']}")
     for unseen in summary.plan.unseen:
-        print(shown(f"not searched: {unseen.path}: {unseen.reason}"), file=sys.stderr)
+        _say("not searched", "red", f"{unseen.path}: {unseen.reason}")
     _print_counts(summary)
-    print(summary.guarantee)
+    claimed = summary.settings.method.guarantee.kind != "none" and summary.counts()["faces"]
+    print(painted(summary.guarantee, "green" if claimed else "yellow", sys.stdout))
     if summary.result is not None:
         print(f"Not covered: {', '.join(summary.not_covered)}.")
     if summary.result is not None and summary.result.record.k is not None:
         limit, usual = summary.settings.max_pixels, summary.settings.__class__.max_pixels
         more = f" --max-megapixels {limit // 1_000_000}" if limit > usual else ""
         print(shown(f"Check it with: faceveil verify {summary.plan.output}{more}"))
+
+
+def _say(kind: str, colour: str, about: str) -> None:
+    from faceveil.photos import shown
+
+    print(f"{painted(f'{kind}:', colour, sys.stderr)} {shown(about)}", file=sys.stderr)
 
 
 def _print_counts(summary: "Summary") -> None:

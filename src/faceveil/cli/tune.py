@@ -41,7 +41,7 @@ def tune(
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Try methods at several k on a set and recommend one. Nothing is released; the photos are looked at once."""
-    from faceveil.cli.places import check_places
+    from faceveil.api.places import check_places
     from faceveil.evaluation.choose_k import choose_k
     from faceveil.pipeline import Settings
     from faceveil.pipeline.engines import engine

@@ -45,27 +45,4 @@ def _print(verdict: "Verdict") -> None:
         print(f"{finding.kind}: {finding.where}: {finding.reason}")
     for note in verdict.notes:
         print(f"note: {note}")
-    if not verdict.holds:
-        count = len(verdict.findings)
-        print(f"The release does not hold: {count} {'finding' if count == 1 else 'findings'}.")
-        return
-    print(
-        f"{verdict.files} files have the hashes that run.json names, and carry no metadata that was not kept."
-    )
-    if verdict.k is None:
-        print("It claims no k, so faces were not looked for.")
-        return
-    how = (
-        "the crops of a group are the same bytes"
-        if verdict.largest_difference is None
-        else f"faces of a group differ by at most {verdict.largest_difference:.1f} of 255"
-    )
-    counted = "counted again" if verdict.recounted else "as the run counted them"
-    black = f"; {verdict.covered} faces in no group are black" if verdict.covered else ""
-    print(
-        f"The claim holds: k={verdict.k}, {verdict.faces} faces in {verdict.groups} groups of at least "
-        f"{verdict.smallest} people, {counted}; {how}{black}."
-    )
-    print(
-        "That a face is shared does not show that it is no original's; faceveil certify compares with the originals."
-    )
+    print(verdict.sentence.replace(". ", ".\n"))

@@ -5,15 +5,23 @@ from dataclasses import dataclass
 
 from faceveil.errors import UsageError
 from faceveil.evaluation.results import Results
+from faceveil.show import Displayed, Table
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """Passed or not, and why, in one sentence."""
+@dataclass(frozen=True, repr=False)
+class Verdict(Displayed):
+    """Passed or not, and why, in one sentence. It is true where it passed."""
 
     passed: bool
     sentence: str
     limit: float
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    def table(self) -> Table:
+        """The sentence."""
+        return Table(f"{'passed' if self.passed else 'failed'}: {self.sentence}.")
 
 
 def certify(results: Results, max_risk: float) -> Verdict:

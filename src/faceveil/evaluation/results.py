@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from faceveil.evaluation.intervals import Estimate, Rate
+from faceveil.show import Displayed, Table
 
 SCHEMA = 1
 
@@ -53,6 +54,15 @@ class AttackResult:
     def sentence(self) -> str:
         part = ", which took part in making the result," if self.used_by_method else ""
         return f"{self.attack} with {self.recognizer_name}{part} finds {self.found} of {self.people} people"
+
+    @property
+    def row(self) -> tuple[str, ...]:
+        """Its figures as cells, in the order of ATTACK_COLUMNS."""
+        part = " (used by the method)" if self.used_by_method else ""
+        return (
+            self.attack, self.recognizer + part, str(self.found), f"{self.mean_rank.value:.1f}",
+            f"{100 * self.eer.value:.1f} %", f"{self.auc.value:.3f}", str(self.fta), str(self.fte),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -140,8 +150,11 @@ class GroupRates:
     attribute_loss: Rate
 
 
-@dataclass(frozen=True)
-class Results:
+ATTACK_COLUMNS = ("attack", "recogniser", "found", "mean rank", "EER", "AUC", "FTA", "FTE")
+
+
+@dataclass(frozen=True, repr=False)
+class Results(Displayed):
     """Everything an evaluation found."""
 
     originals: str
@@ -190,6 +203,16 @@ class Results:
     def independent(self) -> bool:
         """Whether a recogniser attacked that took no part in making the result."""
         return any(not attack.used_by_method for attack in self.attacks)
+
+    def table(self) -> Table:
+        """One row for each attack and recogniser, and what else must be said."""
+        from faceveil.evaluation.gate import failures_at_any_limit, left_out
+
+        rows = [one.row for one in (*self.attacks, *self.baseline)]
+        title = f"{self.people} people, {self.faces} faces, {self.released} released photos"
+        said = [text[:1].upper() + text[1:] + "." for text in (*failures_at_any_limit(self), *left_out(self))]
+        worst = f"The worst attack: {self.worst.sentence}."
+        return Table(title, ATTACK_COLUMNS, rows, (worst, *said, *self.warnings))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; what is not a number is null."""

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from faceveil.errors import GroupingError, UsageError
 from faceveil.grouping import measures
 from faceveil.grouping.arrays import Ints, as_subjects, as_vectors, check_k
+from faceveil.show import Displayed, Table
 
 SUPPRESSED = -1
 
@@ -34,7 +35,7 @@ class Outcome:
         )
 
 
-class Partition:
+class Partition(Displayed):
     """Disjoint groups of at least k subjects; a partition that breaks this cannot be built.
 
     `labels[i]` is the group of row i, 0…m−1 with none left out. Rows that are not released at all carry −1
@@ -106,6 +107,17 @@ class Partition:
     def __repr__(self) -> str:
         hidden = f", {len(self.suppressed)} suppressed" if len(self.suppressed) else ""
         return f"Partition({len(self.labels)} rows in {len(self)} groups, k={self.k}{hidden})"
+
+    def table(self) -> Table:
+        """How large the groups are."""
+        rows = [
+            (number, people, size)
+            for number, (people, size) in enumerate(
+                zip(self.people.tolist(), self.sizes.tolist(), strict=True)
+            )
+        ]
+        notes = [str(self.outcome)] if self.outcome else []
+        return Table(repr(self), ("group", "people", "rows"), rows, notes)
 
     def information_loss(self, X: ArrayLike) -> float:
         """Mean Euclidean distance of each released row to its group's mean (AnonFACES, definition 3.2)."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
-from faceveil.errors import UsageError
+from faceveil.errors import UsageError, meant
 from faceveil.methods.method import CompanyMethod, FaceMethod, Method, Release, SetMethod
 
 DEFAULT = "styleid"
@@ -38,14 +38,28 @@ METHODS = Registry({name: home for home, names in HOMES.items() for name in name
 def method(name: str = DEFAULT, **options: Any) -> Method:
     """A method by its id. Options that are None are left at the method's default."""
     if name not in METHODS:
-        raise UsageError(f"no method {name!r}; there are {', '.join(METHODS)}.")
+        raise UsageError(f"no method {name!r}; there are {', '.join(METHODS)}.{meant(name, METHODS)}")
     given = {key: value for key, value in options.items() if value is not None}
     chosen = METHODS[name]
     for key in given:
         if key not in chosen.options:
             takes = ", ".join(map(_flag, chosen.options)) or "no options"
-            raise UsageError(f"{name} has no {_flag(key)}; it takes {takes}.")
+            raise UsageError(
+                f"{name} has no {_flag(key)}; it takes {takes}.{_who_takes(key, chosen.options)}"
+            )
     return replace(chosen, **given)  # type: ignore[type-var]
+
+
+def _who_takes(key: str, known: tuple[str, ...]) -> str:
+    """The remedy: the methods that have such an option, or the option that was meant."""
+    takers = [name for name in METHODS if key in METHODS[name].options]
+    if key == "strength":  # which means something in some of the filters alone
+        takers = [name for name in takers if getattr(METHODS[name], "meaning", None)]
+    if takers:
+        return (
+            f" {_flag(key)} is for {', '.join(takers)}: choose one with --method, or leave {_flag(key)} out."
+        )
+    return meant(key, known)
 
 
 def _flag(option: str) -> str:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 # Formats that are recognised so that the refusal can name them.
-OTHER_FORMATS = ("GIF", "HEIC", "AVIF", "JPEG XL", "JPEG 2000", "PSD", "SVG", "ICO", "OpenEXR", "raw camera")
+OTHER_FORMATS = ("GIF", "JPEG XL", "JPEG 2000", "PSD", "SVG", "ICO", "OpenEXR", "raw camera")
 
 _SUFFIXES = {
     ".jpg": "JPEG",
@@ -17,9 +17,13 @@ _SUFFIXES = {
     ".tiff": "TIFF",
     ".bmp": "BMP",
     ".dib": "BMP",
+    ".heic": "HEIC",
+    ".heif": "HEIC",
+    ".hif": "HEIC",
+    ".avif": "AVIF",
 }
 _OTHER_SUFFIXES = {
-    *(".gif", ".heic", ".heif", ".avif", ".jxl", ".jp2", ".j2k", ".psd", ".svg", ".ico", ".exr", ".apng"),
+    *(".gif", ".heics", ".heifs", ".avifs", ".jxl", ".jp2", ".j2k", ".psd", ".svg", ".ico", ".exr", ".apng"),
     *(".dng", ".cr2", ".cr3", ".nef", ".arw", ".orf", ".rw2", ".raf"),
 }
 _MAGIC = (
@@ -42,8 +46,8 @@ _MAGIC = (
     (b"IIU\0", "raw camera"),
     (b"FUJIFILMCCD-RAW", "raw camera"),
 )
-_BRANDS = {b"avif": "AVIF", b"avis": "AVIF", b"crx ": "raw camera"}
-_HEIC_BRANDS = (b"heic", b"heix", b"hevc", b"heim", b"heis", b"mif1", b"msf1")
+_AVIF_BRANDS = {b"avif", b"avis"}
+_HEIC_BRANDS = {b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"hevm", b"hevs", b"mif1", b"msf1"}
 
 
 def sniff(head: bytes) -> str | None:
@@ -57,11 +61,21 @@ def sniff(head: bytes) -> str | None:
     if head[:2] == b"BM" and int.from_bytes(head[14:18], "little") in (12, 16, 40, 52, 56, 64, 108, 124):
         return "BMP"
     if head[4:8] == b"ftyp":
-        brand = head[8:12]
-        return _BRANDS.get(brand) or ("HEIC" if brand in _HEIC_BRANDS else None)
+        return _heif(head)
     if b"<svg" in head[:64].lower():
         return "SVG"
     return None
+
+
+def _heif(head: bytes) -> str | None:
+    """By the brands: the first is the main one, and may say no more than that it is a picture of this family."""
+    size = min(int.from_bytes(head[:4]), len(head))
+    brands = [head[8:12], *(head[start : start + 4] for start in range(16, size - 3, 4))]
+    if brands[0] == b"crx ":
+        return "raw camera"
+    if brands[0] in _AVIF_BRANDS or (brands[0] in (b"mif1", b"msf1") and _AVIF_BRANDS & {*brands}):
+        return "AVIF"
+    return "HEIC" if brands[0] in _HEIC_BRANDS else None
 
 
 def format_of_name(path: Path) -> str | None:

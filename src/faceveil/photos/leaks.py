@@ -13,6 +13,8 @@ import numpy as np
 from faceveil.errors import PhotoError, UnreadablePhoto
 from faceveil.photos.exif import exif_leaks, tiff_leaks
 from faceveil.photos.formats import sniff
+from faceveil.photos.heif import read_heif
+from faceveil.photos.heif_leaks import heif_leaks
 from faceveil.photos.leak import Leak
 from faceveil.photos.metadata import ALPHA
 from faceveil.photos.photo import FORMATS
@@ -211,13 +213,18 @@ def _trailing(data: bytes, end: int) -> Iterator[Leak]:
 def _can_be_transparent(data: bytes, format: str) -> bool:
     if format == "PNG":
         return data[25:26] in (b"\4", b"\6") or b"tRNS" in data
+    if format in ("HEIC", "AVIF"):
+        try:
+            return read_heif(data).has_alpha
+        except BrokenContainer:
+            return False  # which was said already
     return format != "JPEG" and data[12:16] != b"VP8 "
 
 
 def _transparency(data: bytes, allow: Collection[str]) -> Iterator[Leak]:
     """An alpha channel of several values is a picture of its own, and so are the colours under full transparency."""
     try:
-        photo = decode_photo(data, keep=(ALPHA,))
+        photo = decode_photo(data, keep_metadata=(ALPHA,))
     except PhotoError as error:
         yield Leak("unchecked", "pixels", len(data), f"cannot be decoded: {error}")
         return
@@ -228,7 +235,7 @@ def _transparency(data: bytes, allow: Collection[str]) -> Iterator[Leak]:
             "alpha", "alpha channel", photo.alpha.size, "transparency; it can show a picture of its own"
         )
     hidden = photo.alpha == 0
-    if photo.format == "WEBP" and not photo.encoding.lossless:
+    if photo.format in ("WEBP", "HEIC", "AVIF") and not photo.encoding.lossless:
         count = _textured_blocks(photo.pixels, hidden) * 64
     else:
         colours = photo.pixels[hidden]
@@ -252,4 +259,6 @@ _SCANNERS: dict[str, Callable[[bytes, Collection[str]], Iterator[Leak]]] = {
     "WEBP": _webp_leaks,
     "TIFF": tiff_leaks,
     "BMP": _bmp_leaks,
+    "HEIC": heif_leaks,
+    "AVIF": heif_leaks,
 }

@@ -12,7 +12,7 @@ from faceveil.errors import UsageError
 
 Pixels = NDArray[np.uint8]
 
-FORMATS = ("JPEG", "PNG", "WEBP", "TIFF", "BMP")
+FORMATS = ("JPEG", "PNG", "WEBP", "TIFF", "BMP", "HEIC", "AVIF")
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 from PIL import (
+    AvifImagePlugin,
     BmpImagePlugin,
     Image,
     ImageFile,
@@ -22,7 +23,10 @@ from faceveil.errors import PhotoError, PhotoTooLarge, UnreadablePhoto
 from faceveil.photos.colour import split_alpha, to_srgb
 from faceveil.photos.files import open_regular
 from faceveil.photos.formats import sniff
+from faceveil.photos.heif import read_heif
+from faceveil.photos.heif_read import HEIF, check_still, left_out, pillow_heif
 from faceveil.photos.metadata import ALPHA, check_keep, collect_kept
+from faceveil.photos.nclx import profile_of
 from faceveil.photos.photo import FORMATS, Encoding, JpegTables, Photo
 from faceveil.photos.tiff import still_page
 from faceveil.photos.transparency import WHITE, laid_on
@@ -39,6 +43,8 @@ _OPENERS: dict[str, Callable[[io.BytesIO], ImageFile.ImageFile]] = {
     "WEBP": WebPImagePlugin.WebPImageFile,
     "TIFF": TiffImagePlugin.TiffImageFile,
     "BMP": BmpImagePlugin.BmpImageFile,
+    "AVIF": AvifImagePlugin.AvifImageFile,
+    "HEIC": lambda file: pillow_heif().HeifImageFile(file),
 }
 _UPRIGHT = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
@@ -60,18 +66,19 @@ if "PILLOW_BLOCKS_MAX" not in os.environ:
     Image.core.set_blocks_max(4)  # type: ignore[attr-defined]
 
 
-def read_photo(path: Path | str, *, max_pixels: int = MAX_PIXELS, keep: Iterable[str] = ()) -> Photo:
-    """Read a still photo; `keep` names what may stay in what is written from it (see KEEPABLE)."""
+def read_photo(path: Path | str, *, max_pixels: int = MAX_PIXELS, keep_metadata: Iterable[str] = ()) -> Photo:
+    """Read a still photo; `keep_metadata` names what may stay in what is written from it (see KEEPABLE)."""
     path = Path(path)
-    names = check_keep(keep)
-    return decode_photo(read_bytes(path, max_pixels=max_pixels), path=path, max_pixels=max_pixels, keep=names)
+    names = check_keep(keep_metadata)
+    data = read_bytes(path, max_pixels=max_pixels)
+    return decode_photo(data, path=path, max_pixels=max_pixels, keep_metadata=names)
 
 
 def decode_photo(
-    data: bytes, *, path: Path | None = None, max_pixels: int = MAX_PIXELS, keep: Iterable[str] = ()
+    data: bytes, *, path: Path | None = None, max_pixels: int = MAX_PIXELS, keep_metadata: Iterable[str] = ()
 ) -> Photo:
     """Decode the bytes of a still photo; errors name `path`."""
-    names = check_keep(keep)
+    names = check_keep(keep_metadata)
     name = str(path) if path else "this photo"
     try:
         # Decoders warn about odd metadata, which is dropped anyway.
@@ -102,43 +109,54 @@ def read_bytes(path: Path, *, max_pixels: int = MAX_PIXELS) -> bytes:
 def _decode(data: bytes, path: Path | None, max_pixels: int, keep: tuple[str, ...]) -> Photo:
     format = _readable_format(data)
     page = _check_container(data, format, max_pixels)
+    heif = read_heif(data) if format in HEIF else None
     with _our_limit:
         image = _OPENERS[format](io.BytesIO(data))
     if page:
         image.seek(page)
     _check_size(image.size, max_pixels)
-    if format != "TIFF" and getattr(image, "n_frames", 1) > 1:
+    if format not in ("TIFF", "HEIC") and getattr(image, "n_frames", 1) > 1:
         raise _frames(getattr(image, "n_frames", 1), "frames")
     compression = str(image.info.get("compression"))
     with _our_limit:
         image.load()
+    _check_size(image.size, max_pixels)  # what is decoded may have another size than its header says
 
+    if heif is not None:
+        image.info.pop(
+            "xmp", None
+        )  # of such files boxes alone say how to turn them, and the decoders have obeyed
     # After load, because the TIFF decoder has then turned the picture itself and taken the tag away.
     orientation = image.getexif().get(_ORIENTATION, 1)
     kept = collect_kept(image, keep)
     colour, alpha = split_alpha(image)
     grey = colour.mode == "L"
-    colour, odd_profile = to_srgb(colour, image.info.get("icc_profile"))
+    profile, odd_colours = image.info.get("icc_profile"), None
+    if profile is None and heif is not None and (numbers := heif.nclx()):
+        profile, odd_colours = profile_of(*numbers)
+        colour = colour.convert("RGB") if profile else colour
+    colour, odd_profile = to_srgb(colour, profile)
     if orientation in _UPRIGHT:
         colour = colour.transpose(_UPRIGHT[orientation])
         alpha = alpha and alpha.transpose(_UPRIGHT[orientation])
     encoding = Encoding(
         grey=grey,
         jpeg=_jpeg_tables(image, orientation) if isinstance(image, JpegImagePlugin.JpegImageFile) else None,
-        lossless=format != "JPEG" and (format != "WEBP" or _is_lossless_webp(data)),
+        lossless=format in ("PNG", "TIFF", "BMP") or (format == "WEBP" and _is_lossless_webp(data)),
         tiff_compression=compression if compression in _LOSSLESS_TIFF else "tiff_adobe_deflate",
         kept=kept,
     )
     pixels = np.asarray(colour if colour.mode == "RGB" else colour.convert("RGB"))
     see_through = None if alpha is None or alpha.getextrema() == (255, 255) else np.asarray(alpha)
     flat = see_through is not None and ALPHA not in keep
+    notes = (left_out(heif) if heif else None, odd_colours, odd_profile, _ON_WHITE if flat else None)
     return Photo(
         pixels=laid_on(pixels, see_through, WHITE) if see_through is not None and flat else pixels,
         path=path,
         format=format,
         alpha=None if flat else see_through,
         encoding=encoding,
-        notes=(*([odd_profile] if odd_profile else []), *([_ON_WHITE] if flat else [])),
+        notes=tuple(note for note in notes if note),
     )
 
 
@@ -201,6 +219,8 @@ def _check_container(data: bytes, format: str, max_pixels: int) -> int:
             if pages > 1:
                 raise _frames(pages, "pages")
             return page
+        elif format in HEIF:
+            check_still(read_heif(data), max_pixels, _check_size)
     except BrokenContainer as error:
         raise UnreadablePhoto(f"it is damaged or cut short: {error}.") from error
     return 0

@@ -53,7 +53,7 @@ def replace_in_photo(item: Replacement, settings: Settings, folder: Path, stagin
     """Read, replace, encode, examine, write; what is wrong with the photo quarantines it."""
     job, about, clock = item.job, item.about, Clock()
     try:
-        photo = read_photo(job.source, max_pixels=settings.max_pixels, keep=settings.keep)
+        photo = read_photo(job.source, max_pixels=settings.max_pixels, keep_metadata=settings.keep_metadata)
         if digest(photo) != about.digest:
             raise ProtectionError("the photo changed while the run was under way.")
         clock.lap("read")
@@ -62,7 +62,7 @@ def replace_in_photo(item: Replacement, settings: Settings, folder: Path, stagin
         clock.lap("replace")
         data = encode_photo(result, format_for(job.target, result))
         clock.lap("encode")
-        written = decode_photo(data, max_pixels=settings.max_pixels, keep=(ALPHA,))
+        written = decode_photo(data, max_pixels=settings.max_pixels, keep_metadata=(ALPHA,))
         terms = Terms.of(settings.describe())
         examined = examine(job.name, written, item.record, terms)
         _refuse([*carried(job.name, data, terms), *examined.findings])

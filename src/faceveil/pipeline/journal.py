@@ -71,7 +71,7 @@ class Journal:
                 "folder was moved. Delete it and start anew with --overwrite."
             )
         if resume and not known and plan.manifest.exists():
-            _forget(memory)  # what a run leaves that was killed right at its end
+            forget_run(memory)  # what a run leaves that was killed right at its end
             raise OutputError(f"{plan.manifest} says that this run is complete; there is nothing to resume.")
         if marked and not resume:
             raise OutputError(
@@ -85,14 +85,14 @@ class Journal:
             return cls(plan, memory, _still_done(plan, memory, sources_are_known=bool(photos)))
         if not overwrite:
             _refuse_existing(plan, settings)
-        _forget(memory)  # its folder in the output is gone: nobody wants to go on
+        forget_run(memory)  # its folder in the output is gone: nobody wants to go on
         make_folder(memory)
         begun = {"output": str(plan.output), "fingerprint": settings.fingerprint, "photos": photos}
         write_bytes(json.dumps(begun).encode(), memory / BEGUN)
         try:
             make_folder(plan.state)  # last: a folder that nobody remembers is refused
         except OutputError:
-            _forget(memory)
+            forget_run(memory)
             raise
         return cls(plan, memory, {})
 
@@ -127,7 +127,7 @@ class Journal:
         """The run is complete: leave no trace of it but the manifest, no faces either."""
         self._file.close()
         shutil.rmtree(self.plan.state, ignore_errors=True)
-        _forget(self.memory)
+        forget_run(self.memory)
 
 
 def _locked(file: BinaryIO) -> bool:
@@ -142,7 +142,7 @@ def _locked(file: BinaryIO) -> bool:
     return True
 
 
-def _forget(memory: Path) -> None:
+def forget_run(memory: Path) -> None:
     """Delete what a run into this folder remembers, and the faces it kept."""
     (memory / BEGUN).unlink(missing_ok=True)  # first: nobody goes on with what is half deleted
     if private := noted_folder(memory):

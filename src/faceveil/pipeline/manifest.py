@@ -9,6 +9,7 @@ from faceveil.pipeline.plan import Plan
 from faceveil.pipeline.settings import Settings
 from faceveil.privacy.guarantee import NOT_COVERED, NOT_COVERED_BY_CROPS, NOT_COVERED_IN_A_SET
 from faceveil.privacy.record import ReleaseRecord, name_key
+from faceveil.show import Displayed, Table
 
 COVERED_FACES = "the claim does not count them, and hair and clothes around them stay."
 NO_FACES = "No face was replaced, so nothing is claimed; a face that no detector found would still be there."
@@ -27,8 +28,8 @@ class SetResult:
     crops: dict[str, str] = field(default_factory=dict)  # the hash of each, where crops are released
 
 
-@dataclass
-class Summary:
+@dataclass(repr=False)
+class Summary(Displayed):
     """A finished run."""
 
     outcomes: list[Outcome]
@@ -41,6 +42,18 @@ class Summary:
     def quarantined(self) -> list[Outcome]:
         """The photos that were not written."""
         return [outcome for outcome in self.outcomes if outcome.status == "quarantined"]
+
+    def table(self) -> Table:
+        """One row for each photo, and what the result may claim."""
+        counts = self.counts()
+        title = (
+            f"{counts['faces']} faces in {counts['protected']} photos protected with {self.settings.method.id}, "
+            f"{counts['without_a_face']} photos without a face, {counts['quarantined']} quarantined"
+        )
+        # What is wrong with some is what a reader must not miss in a long table.
+        ordered = sorted(self.outcomes, key=lambda outcome: outcome.status != "quarantined")
+        rows = [(one.name, one.status, one.faces, one.reason or "; ".join(one.notes)) for one in ordered]
+        return Table(title, ("photo", "status", "faces", "note"), rows, (self.guarantee,))
 
     @property
     def exit_code(self) -> int:

@@ -62,7 +62,8 @@ def make_plan(inputs: Sequence[Path], output: Path) -> Plan:
     if not jobs:
         unseen = "".join(f" {file.path}: {file.reason}." for file in plan.unseen)
         raise UsageError(
-            f"no photo in {', '.join(map(str, inputs))}. faceveil reads JPEG, PNG, WebP, TIFF and BMP.{unseen}"
+            f"no photo in {', '.join(map(str, inputs))}. "
+            f"faceveil reads JPEG, PNG, WebP, TIFF, BMP, HEIC and AVIF.{unseen}"
         )
     return plan
 

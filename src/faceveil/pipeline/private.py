@@ -32,16 +32,13 @@ class PrivateFolder:
         before = noted_folder(memory)
         if before is not None:
             return cls(before, new=False)
-        path = _temporary() / f"{PREFIX}{secrets.token_hex(8)}"
+        path = temporary() / f"{PREFIX}{secrets.token_hex(8)}"
         # Noted first: no folder is there that nobody remembers.
         write_bytes(json.dumps({"folder": str(path)}).encode(), memory / NOTE, overwrite=True)
         try:
             path.mkdir(mode=0o700)
         except OSError as error:
-            raise OutputError(
-                f"no temporary folder can be made in {path.parent} ({error.strerror}). "
-                "Set TMPDIR to a place with room."
-            ) from error
+            raise no_folder(path.parent, error) from error
         return cls(path, new=True)
 
 
@@ -52,7 +49,14 @@ def farewell(path: Path) -> str:
     )
 
 
-def _temporary() -> Path:
+def no_folder(place: Path, error: OSError) -> OutputError:
+    """What to say where no temporary folder can be made."""
+    return OutputError(
+        f"no temporary folder can be made in {place} ({error.strerror}). Set TMPDIR to a place with room."
+    )
+
+
+def temporary() -> Path:
     """Where TMPDIR says and nowhere else: Python would go elsewhere where that is full or cannot be written."""
     return Path(os.environ.get("TMPDIR") or tempfile.gettempdir()).absolute()
 

@@ -21,11 +21,16 @@ Protect = Callable[[Image, Face], tuple[Image, Region]]  # a new picture and the
 
 @dataclass(frozen=True)
 class Protected:
-    """A photo without its original faces, and how many there were."""
+    """A photo without its original faces, and where they were."""
 
     photo: Photo
-    faces: int
+    found: tuple[Face, ...]
     found_late: int  # faces that only the second detector saw
+
+    @property
+    def faces(self) -> int:
+        """How many there were."""
+        return len(self.found)
 
 
 def protect_photo(photo: Photo, settings: Settings, rng: np.random.Generator) -> Protected:
@@ -54,7 +59,7 @@ def protect_faces(photo: Photo, faces: Sequence[Face], settings: Settings, prote
         if last:
             raise ProtectionError(describe_standing(bare[0], photo.size_wh, "the second detector"))
         every += late
-    return Protected(result, len(every), len(every) - len(faces))
+    return Protected(result, tuple(every), len(every) - len(faces))
 
 
 def _find(

@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 
 from faceveil import __version__
-from faceveil.errors import UsageError
+from faceveil.errors import UsageError, meant
 from faceveil.faces.detect import CARDS, DETECTORS, THOROUGH
 from faceveil.methods import CompanyMethod, FaceMethod, Method, method
 from faceveil.photos import MAX_PIXELS, name_bytes
@@ -36,7 +36,7 @@ class Settings:
     method: Method = field(default_factory=method)
     detector: str = "yunet"
     thorough: bool = False  # scan longer for small faces
-    keep: tuple[str, ...] = ()  # metadata to keep, by name
+    keep_metadata: tuple[str, ...] = ()  # by name; what is not named is dropped
     max_pixels: int = MAX_PIXELS
     seed: int | None = None
     release: str = "photos"  # or crops: one picture per face
@@ -47,7 +47,9 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.detector not in DETECTORS:
-            raise UsageError(f"no detector {self.detector!r}; there are {', '.join(DETECTORS)}.")
+            raise UsageError(
+                f"no detector {self.detector!r}; there are {', '.join(DETECTORS)}.{meant(self.detector, DETECTORS)}"
+            )
         if self.release not in RELEASES:
             raise UsageError(f"no release {self.release!r}; there are {' and '.join(RELEASES)}.")
         if self.leftover not in LEFTOVERS:
@@ -66,7 +68,7 @@ class Settings:
                 f"{self.method.id} works face by face and does not ask who is who; "
                 "leave --subjects out, or give -k."
             )
-        check_keep(self.keep)
+        check_keep(self.keep_metadata)
 
     @property
     def needs_all_faces(self) -> bool:
@@ -113,7 +115,7 @@ class Settings:
             "detector": self.detector,
             "second_detector": SECOND[self.detector],
             "thorough": self.thorough,
-            "kept_metadata": list(self.keep),
+            "kept_metadata": list(self.keep_metadata),
             **of_a_set,
         }
 

@@ -63,7 +63,7 @@ def survey_photo(item: tuple[int, Job], settings: Settings, folder: Path) -> tup
     """Find and keep the faces of one photo: its number, and what is wrong with it, if anything is."""
     number, job = item
     try:
-        photo = read_photo(job.source, max_pixels=settings.max_pixels, keep=settings.keep)
+        photo = read_photo(job.source, max_pixels=settings.max_pixels, keep_metadata=settings.keep_metadata)
         faces, late = faces_of(photo, settings)
         arrays = _arrays(photo, faces, with_embeddings=settings.subjects == "auto")
     except PhotoError as error:

@@ -101,7 +101,7 @@ def visit(item: Visit, settings: Settings, guests: Guests, round_: int) -> int:
     new = np.full((item.about.count, len(names), widest(names)), np.nan, np.float32)
     data = b""
     try:
-        photo = read_photo(job.source, max_pixels=settings.max_pixels, keep=settings.keep)
+        photo = read_photo(job.source, max_pixels=settings.max_pixels, keep_metadata=settings.keep_metadata)
         if digest(photo) != item.about.digest:
             raise ProtectionError("the photo changed while the run was under way.")
         clock.lap("read")

@@ -2,6 +2,7 @@
 
 import hashlib
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 from faceveil.errors import ProtectionError
@@ -29,14 +30,21 @@ class Clock:
 def read_source(job: Job, settings: Settings) -> tuple[Photo, str]:
     """The photo, and the SHA-256 of the bytes that it was read from."""
     data = read_bytes(job.source, max_pixels=settings.max_pixels)
-    photo = decode_photo(data, path=job.source, max_pixels=settings.max_pixels, keep=settings.keep)
+    photo = decode_photo(
+        data, path=job.source, max_pixels=settings.max_pixels, keep_metadata=settings.keep_metadata
+    )
     return photo, hashlib.sha256(data).hexdigest()
 
 
 def encoded(photo: Photo, job: Job, settings: Settings) -> bytes:
-    """The bytes of the result, checked by code that did not write them: pixels, allowed metadata, nothing else."""
-    data = encode_photo(photo, format_for(job.target, photo))
-    if leaks := scan_leaks(data, allow=settings.keep):
+    """The bytes of the result, in the format of its name."""
+    return checked_bytes(photo, format_for(job.target, photo), settings.keep_metadata)
+
+
+def checked_bytes(photo: Photo, format: str, keep_metadata: Collection[str]) -> bytes:
+    """The photo's bytes, checked by code that did not write them: pixels, allowed metadata, nothing else."""
+    data = encode_photo(photo, format)
+    if leaks := scan_leaks(data, allow=keep_metadata):
         raise ProtectionError(f"the file would still carry {leaks[0].name} ({leaks[0].kind}).")
     return data
 

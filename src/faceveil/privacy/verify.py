@@ -24,13 +24,17 @@ from faceveil.privacy.claim import Judgement, judge_crops, judge_photos
 from faceveil.privacy.examine import Examined, Finding, Terms, carried, examine
 from faceveil.privacy.record import ReleaseRecord, ReplacedFace, name_key
 from faceveil.privacy.same_face import Cut
+from faceveil.show import Displayed, Table
 
 STATE = ".faceveil"  # while a run is under way
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """What was found. The release is as run.json says if there are no findings; `k` is None where none is claimed."""
+@dataclass(frozen=True, repr=False)
+class Verdict(Displayed):
+    """What was found. The release is as run.json says if there are no findings; `k` is None where none is claimed.
+
+    It is true where everything holds.
+    """
 
     k: int | None
     kind: str  # photos, crops, or files where faces were not looked at
@@ -48,6 +52,36 @@ class Verdict:
     def holds(self) -> bool:
         """Whether everything that was checked was found to be so."""
         return not self.findings
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    @property
+    def sentence(self) -> str:
+        """What was checked and found, in words."""
+        if not self.holds:
+            count = len(self.findings)
+            return f"The release does not hold: {count} {'finding' if count == 1 else 'findings'}."
+        files = f"{self.files} files have the hashes that run.json names, and carry no metadata that was not kept."
+        if self.k is None:
+            return f"{files} It claims no k, so faces were not looked for."
+        how = (
+            "the crops of a group are the same bytes"
+            if self.largest_difference is None
+            else f"faces of a group differ by at most {self.largest_difference:.1f} of 255"
+        )
+        counted = "counted again" if self.recounted else "as the run counted them"
+        black = f"; {self.covered} faces in no group are black" if self.covered else ""
+        return (
+            f"{files} The claim holds: k={self.k}, {self.faces} faces in {self.groups} groups of at least "
+            f"{self.smallest} people, {counted}; {how}{black}. That a face is shared does not show that it is no "
+            "original's; faceveil certify compares with the originals."
+        )
+
+    def table(self) -> Table:
+        """One row for each finding."""
+        rows = [(finding.kind, finding.where, finding.reason) for finding in self.findings]
+        return Table(self.sentence, ("finding", "where", "why"), rows, self.notes)
 
 
 class Engine(Protocol):
@@ -188,7 +222,7 @@ def _look(folder: Path, terms: Terms, max_pixels: int, item: _Item) -> _Seen:
     if item.faces is None or any(finding.kind == "unreadable" for finding in findings):
         return _Seen(item.name, digest, findings)
     try:
-        photo = decode_photo(data, path=folder / item.name, max_pixels=max_pixels, keep=(ALPHA,))
+        photo = decode_photo(data, path=folder / item.name, max_pixels=max_pixels, keep_metadata=(ALPHA,))
     except PhotoError as error:
         return _Seen(item.name, digest, [*findings, Finding("unreadable", item.name, str(error))])
     looked: Examined = examine(item.name, photo, item.faces, terms)

@@ -1,10 +1,14 @@
-"""Where a command may write: over nothing that it reads, over nothing that is there unless told so."""
+"""Where a command or a function may write: over nothing that it reads, over nothing that is there unless told so."""
 
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from faceveil.errors import OutputError
+
+if TYPE_CHECKING:
+    from faceveil.evaluation import Options
 
 
 def check_places(places: Iterable[Path | None], inputs: Iterable[Path | None], *, overwrite: bool) -> None:
@@ -27,3 +31,15 @@ def check_places(places: Iterable[Path | None], inputs: Iterable[Path | None], *
             raise OutputError(f"{place} exists already. Choose another name, or give --overwrite.")
         if not place.parent.is_dir():
             raise OutputError(f"{place.parent} is not a folder. Make it first.")
+
+
+def check_results(
+    originals: Path, anonymised: Path, options: "Options", places: "Iterable[Path | None]", *, overwrite: bool
+) -> None:
+    """Refuse results over what is read, or in the release: they name originals, and a cache is biometric data."""
+    tables = [options.groups, options.clusters, options.pairs, options.inception]
+    tables += [Path(options.subjects)] if Path(options.subjects).is_file() else []
+    cards = [model.with_suffix(".toml") for model in options.own_models]
+    inputs = [originals, anonymised, options.attacker_faces, *tables, *options.own_models, *cards]
+    check_places([*places], [*inputs, options.cache], overwrite=overwrite)
+    check_places([options.cache], inputs, overwrite=True)
