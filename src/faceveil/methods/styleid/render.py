@@ -1,13 +1,16 @@
 """Render a new face as part of its photo: see `models/residual.py`."""
 
+from typing import Any
+
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from faceveil.faces.face import Floats, Image
 from faceveil.faces.paste import paste
 from faceveil.faces.regions import LEFT_EYE, OVAL, RIGHT_EYE
 from faceveil.methods.styleid.detail import matched
-from faceveil.methods.styleid.light import Light, around, met, toned
+from faceveil.methods.styleid.light import Light, around, light_of, met, toned
 from faceveil.methods.styleid.looks import face_in_crop
 from faceveil.methods.styleid.measure import Source
 from faceveil.methods.styleid.paste import Share
@@ -37,24 +40,31 @@ def joined(wplus: Code, photo: Image, face: Share, light: Light, side: int) -> I
 
 def in_crop(source: Source, wplus: Code) -> Image:
     """A code's face rendered for a photo: with what is around the photo's face, in its light, as sharp."""
-    crop = joined(wplus, source.small, source.share, source.light, source.alignment.size)
-    crop = fitted(crop, source.mesh)
+    where = seat(wplus, source.mesh / source.alignment.size)
+    photo, skin = moved(source.small, where), moved(source.skin.astype(np.float32), where) > 0.5
+    face = np.clip(moved(source.share, where), 0, 1)
+    crop = moved(joined(wplus, photo, face, light_of(photo, skin), source.alignment.size), where, back=True)
     crop = met(toned(crop, source.small, source.skin), source.small, source.share, source.bared)
     return matched(crop, source.crop, source.skin)
 
 
-def fitted(render: Image, mesh: Floats) -> Image:
-    """The render moved, scaled and slanted so that its face's outline and eyes lie where those of `mesh` do: beside a
-    face that is narrower or elsewhere, what is around it would show twice."""
-    found = face_in_crop(render).mesh
+def seat(wplus: Code, mesh: Floats) -> Floats:
+    """From where to look at a crop (2 × 3, in its sides) so that outline and eyes of its face (`mesh`, in the same)
+    lie where those of a code's face do: beside a face that is narrower, what is around it would show twice."""
+    plain = small(wplus)
+    found = face_in_crop(plain).mesh
     assert found is not None
-    here = np.column_stack([found[FITTED, :2], np.ones(len(FITTED))])
-    there, *_ = np.linalg.lstsq(here, mesh[FITTED], rcond=None)
-    size = render.shape[1::-1]
-    return np.asarray(
-        cv2.warpAffine(render, there.T, size, flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE),
-        np.uint8,
-    )
+    here = np.column_stack([mesh[FITTED], np.ones(len(FITTED))])
+    fit, *_ = np.linalg.lstsq(here, found[FITTED, :2] / plain.shape[0], rcond=None)
+    return np.asarray(fit.T, np.float64)
+
+
+def moved(picture: NDArray[Any], where: Floats, *, back: bool = False) -> NDArray[Any]:
+    """A square picture as it is seen from there; or what was seen from there, as it was before."""
+    side = picture.shape[0]
+    matrix = where * [1, 1, side]
+    how = cv2.INTER_CUBIC | (cv2.WARP_INVERSE_MAP if back else 0)
+    return cv2.warpAffine(picture, matrix, (side, side), flags=how, borderMode=cv2.BORDER_REPLICATE)
 
 
 def in_photo(source: Source, wplus: Code) -> Image:
