@@ -1,0 +1,84 @@
+"""Put a group's face into its members' photos as part of each: behind hair, hat and glasses, in the member's light.
+
+What stands in a photo afterwards is a function of the group's face, of the photo beside its faces, and of what
+`Seen` holds of the face that was there; of that face nothing else is looked at. `verify` draws it again so, from the
+released photo alone.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from faceveil.faces.align import Alignment
+from faceveil.faces.detail import Grain, with_grain
+from faceveil.faces.face import Image
+from faceveil.faces.joined import LARGEST, SMALLEST, joined
+from faceveil.faces.light import Light, lit
+from faceveil.faces.paste import paste, placed
+from faceveil.faces.regions import Mask, Region
+from faceveil.models.directions import turned
+from faceveil.models.mobilestylegan import Floats as Code
+from faceveil.models.parser import SIZE
+
+FEATHER = 1.2  # px of SIZE: how softly the new face ends
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """All that enters the new face of the one that it takes the place of."""
+
+    outline: NDArray[np.bool_]  # SIZE × SIZE, of the crop what the new face takes the place of
+    light: Light  # on its skin
+    grain: Grain  # how strong three scales of its detail are
+    turn: tuple[float, float]  # yaw and pitch, degrees
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """One place in a photo, and who is to stand there."""
+
+    place: Alignment
+    code: Code  # of the group's face, 23 × 512
+    seen: Seen
+
+
+def put_in(image: Image, members: Sequence[Member]) -> tuple[Image, list[Region]]:
+    """A new photo with these faces, each over those before it, and the region that each changed."""
+    bare, out, regions = _without_faces(image, members), image, []
+    for member in members:
+        crop = _drawn(bare, member)
+        place = member.place.resized(crop.shape[0])
+        mask = _mask(member.seen, crop.shape[0])
+        out = paste(out, crop, place, mask, feather=0)
+        regions.append(placed(image, place, mask) or Region(np.zeros((0, 0), np.uint8), 0, 0))
+    return out, regions
+
+
+def _without_faces(image: Image, members: Sequence[Member]) -> Image:
+    """The photo with nothing but the light where the faces are: so none is drawn with another in view."""
+    for member in members:
+        light = np.rint(lit(member.seen.light)).astype(np.uint8)
+        image = paste(image, light, member.place.resized(SIZE), _mask(member.seen, SIZE), feather=0)
+    return image
+
+
+def _drawn(bare: Image, member: Member) -> Image:
+    """The group's face as it looks in this photo, as a crop as fine as the photo."""
+    seen, place = member.seen, member.place
+    side = int(np.clip(round(place.size / place.zoom), SMALLEST, LARGEST))
+    code = turned(member.code, *seen.turn)
+    crop = joined(code, place.resized(SIZE).crop(bare), soft(seen.outline), seen.light, side)
+    return with_grain(crop, seen.grain, seen.outline)
+
+
+def soft(outline: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """How much of each pixel is the new face's."""
+    return np.asarray(cv2.GaussianBlur(outline.astype(np.float32), (0, 0), FEATHER), np.float32)
+
+
+def _mask(seen: Seen, side: int) -> Mask:
+    large = cv2.resize(soft(seen.outline), (side, side), interpolation=cv2.INTER_LINEAR)
+    return np.asarray(np.rint(255 * np.clip(large, 0, 1)), np.uint8)
