@@ -15,6 +15,7 @@ from faceveil.faces.face import Image
 Grain = NDArray[np.float32]  # one number a band
 
 SCALES = (0.0, 0.7, 1.4, 2.8)  # px, the blurs between which lie the bands
+BANDS = len(SCALES) - 1
 LEAST, MOST = 0.5, 1.7  # times the render's detail
 EDGE = 9  # px to the skin's edge, which is no detail of it
 FEW = 400  # pixels of skin: fewer do not tell
@@ -29,7 +30,7 @@ def grain_of(photo: Image, skin: NDArray[np.bool_]) -> Grain:
     """How strong each band of a photo's crop is on the skin; not a number where too little of it is seen."""
     place = _within(skin, photo.shape[0])
     if place.sum() < FEW:
-        return np.full(len(SCALES) - 1, np.nan, np.float32)
+        return np.full(BANDS, np.nan, np.float32)
     return np.array([_strength(band, place) for band in _bands(photo)], np.float32)
 
 

@@ -5,6 +5,7 @@ What stands in a photo afterwards is a function of the group's face, of the phot
 released photo alone.
 """
 
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -30,10 +31,21 @@ FEATHER = 1.2  # px of SIZE: how softly the new face ends
 class Seen:
     """All that enters the new face of the one that it takes the place of."""
 
-    outline: NDArray[np.bool_]  # SIZE × SIZE, of the crop what the new face takes the place of
+    shape: bytes  # the outline, packed: a set has many
     light: Light  # on its skin
     grain: Grain  # how strong three scales of its detail are
     turn: tuple[float, float]  # yaw and pitch, degrees
+
+    @property
+    def outline(self) -> NDArray[np.bool_]:
+        """Of the crop, SIZE × SIZE, what the new face takes the place of."""
+        bits = zlib.decompressobj().decompress(self.shape, SIZE * SIZE // 8 + 1)
+        return np.unpackbits(np.frombuffer(bits, np.uint8)).reshape(SIZE, SIZE) > 0
+
+
+def packed(outline: NDArray[np.bool_]) -> bytes:
+    """An outline as `Seen` has it."""
+    return zlib.compress(np.packbits(outline).tobytes(), 9)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +67,14 @@ def put_in(image: Image, members: Sequence[Member]) -> tuple[Image, list[Region]
         out = paste(out, crop, place, mask, feather=0)
         regions.append(placed(image, place, mask) or Region(np.zeros((0, 0), np.uint8), 0, 0))
     return out, regions
+
+
+def replaced(image: Image, members: Sequence[Member]) -> Image:
+    """White where a new face stands in a photo of this size, black elsewhere."""
+    white, out = np.full((SIZE, SIZE, 3), 255, np.uint8), np.zeros_like(image)
+    for member in members:
+        out = paste(out, white, member.place.resized(SIZE), _mask(member.seen, SIZE), feather=0)
+    return out
 
 
 def _without_faces(image: Image, members: Sequence[Member]) -> Image:

@@ -12,21 +12,23 @@ from faceveil.faces.inner import INNER_CENTRE, INNER_RADII, inner_mask
 from faceveil.faces.joined import LARGEST, SMALLEST
 from faceveil.faces.light import SKINS, light_of
 from faceveil.faces.mesh import SURE
-from faceveil.faces.put_in import Seen
+from faceveil.faces.put_in import Seen, packed
 from faceveil.methods.styleid.paste import STAYS, glasses_kept, grown
 from faceveil.models.directions import look_ahead
-from faceveil.models.mobilestylegan import Floats as Code
+from faceveil.models.mobilestylegan import SLOTS, STYLE_DIM
 from faceveil.models.parser import FACE, GLASSES, SIZE, parse
 from faceveil.spaces.inversion import codes_of
 
 FARTHEST = 1.8  # radii of the inner face: so far a bald head's skin goes
+MOST_HIDDEN = 0.5  # of the inner face, that things before it may hide
 MOST_TURN = 30.0  # degrees: further the generator's faces do not turn
 
 
-def codes_of_pictures(pictures: NDArray[np.uint8]) -> Code:
+def codes_of_pictures(pictures: NDArray[np.uint8]) -> NDArray[np.float16]:
     """Of group's faces, M × 23 × 512, looking straight ahead: what the encoder reads in the picture and no more, so
     that a code tells no more of the members than their picture does."""
-    return np.array([look_ahead(code) for code in codes_of(pictures)], np.float16)
+    codes = [look_ahead(code) for code in codes_of(pictures)]
+    return np.array(codes, np.float16).reshape(-1, SLOTS, STYLE_DIM)
 
 
 def seen_of(image: Image, face: Face, place: Alignment, others: Sequence[Alignment] = ()) -> Seen:
@@ -35,13 +37,24 @@ def seen_of(image: Image, face: Face, place: Alignment, others: Sequence[Alignme
     shares = parse(small)
     labels = shares.argmax(axis=0)
     kept, _ = glasses_kept(small, shares)
-    stays = np.isin(labels, STAYS) | kept
-    inside = (np.isin(labels, (*FACE, GLASSES)) | (inner_mask(SIZE) > 0)) & _own(place, others) & ~stays
+    inside, stays = _parts(labels, kept, _own(place, others))
     outline = grown(inside, stays, soft=0) > 0.5
     skin = np.isin(labels, SKINS) & inside
     side = int(np.clip(round(place.size / place.zoom), SMALLEST, LARGEST))
     grain = grain_of(place.resized(side).crop(image), skin)
-    return Seen(outline, np.rint(light_of(small, skin)), np.round(grain, 2), _turn(face))
+    return Seen(packed(outline), np.rint(light_of(small, skin)), np.round(grain, 2), _turn(face))
+
+
+def _parts(
+    labels: NDArray[np.int64], kept: NDArray[np.bool_], own: NDArray[np.bool_]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """What is face, and what the face does not grow over. Where the parser finds hardly any face, as in the smallest
+    and coarsest, its middle is one all the same."""
+    middle = inner_mask(SIZE) > 0
+    stays = np.isin(labels, STAYS) | kept
+    if (middle & stays).sum() > MOST_HIDDEN * middle.sum():
+        stays &= ~middle
+    return (np.isin(labels, (*FACE, GLASSES)) | middle) & own & ~stays, stays
 
 
 def _own(place: Alignment, others: Sequence[Alignment]) -> NDArray[np.bool_]:

@@ -36,7 +36,9 @@ def look_ahead(code: Floats) -> Floats:
 def turned(code: Floats, yaw: float, pitch: float) -> Floats:
     """The W+ `code` (23 × 512) looking so many degrees aside and up, from straight ahead."""
     _, move = _direction("pose")
-    return np.asarray(look_ahead(code) + np.tensordot(np.float32([yaw, pitch]), move, 1), np.float32)
+    return np.asarray(
+        look_ahead(code) + np.tensordot(np.array([yaw, pitch], np.float32), move, 1), np.float32
+    )
 
 
 @cache
