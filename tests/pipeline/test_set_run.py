@@ -30,8 +30,9 @@ from faceveil.privacy.verify import verify
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = "from tests.pipeline.pixel_mean import register; register(); from faceveil.cli import main; main()"
-K3 = Settings(method=PixelMean(k=3), seed=7)
-CROPS = replace(K3, release="crops")
+K3 = Settings(method=PixelMean(k=3), seed=7, paste="identical")
+JOINED = replace(K3, paste="joined")
+CROPS = replace(JOINED, release="crops")
 
 pytestmark = pytest.mark.usefixtures("temporary")
 
@@ -54,7 +55,7 @@ def whole(crowd_made, tmp_path_factory) -> dict[str, bytes]:
     return bytes_of(out)
 
 
-@pytest.mark.parametrize("settings", [K3, CROPS], ids=["photos", "crops"])
+@pytest.mark.parametrize("settings", [K3, JOINED, CROPS], ids=["identical", "joined", "crops"])
 def test_every_engine_gives_the_same_bytes(crowd, tmp_path, settings, temporary):
     one = anonymize(crowd, tmp_path / "one", settings=settings, engine=serial)
     anonymize(crowd, tmp_path / "two", settings=settings, engine=engine("processes", 2))
@@ -197,7 +198,7 @@ def test_a_killed_process_resumes_to_the_same_bytes(crowd, tmp_path, temporary, 
         "--seed",
         "7",
     ]
-    command += ["--engine", "serial"]
+    command += ["--engine", "serial", "--paste", "identical"]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wanted = "*.npz" if until == "survey" else "*.jpg"
     place = temporary if until == "survey" else out
@@ -532,7 +533,7 @@ def test_a_full_temporary_folder_is_named_and_the_run_goes_on_with_room(crowd, t
         "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000));"
     )
-    command = ["anonymize", str(crowd), "-o", str(out), "-k", "3", "--seed", "7", "--engine", "serial"]
+    command = ["anonymize", str(crowd), "-o", str(out), "-k", "3", "--seed", "7", "--engine", "serial", "--paste", "identical"]
     full = subprocess.run(
         [sys.executable, "-c", limit + PROGRAM, *command], cwd=ROOT, capture_output=True, text=True
     )

@@ -6,7 +6,6 @@ from numpy.typing import NDArray
 
 from faceveil.faces.face import Image
 from faceveil.faces.light import Light, around
-from faceveil.models import residual
 from faceveil.models.mobilestylegan import SIZES
 from faceveil.models.mobilestylegan import Floats as Code
 from faceveil.models.runtime import Network, once
@@ -42,4 +41,6 @@ def _size(side: int) -> int:
 @once
 def network(size: int) -> Network:
     """For renders of this size, compiled once."""
+    from faceveil.models import residual  # it loads the engine
+
     return Network(residual.build_graph(size, residual.read()), precision="bf16")
