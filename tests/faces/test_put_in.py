@@ -1,10 +1,11 @@
 """A group's face joined with a photo: what enters it, what stays, and that nothing else of the old face does."""
 
+import cv2
 import numpy as np
 import pytest
 
 from faceveil.faces import align_ffhq, find_faces
-from faceveil.faces.put_in import Member, put_in, replaced
+from faceveil.faces.put_in import FEATURES, Member, put_in, replaced
 from faceveil.methods.joined import codes_of_pictures, seen_of
 from faceveil.models.parser import FACE, HAIR, SIZE, parse
 from faceveil.photos import read_photo
@@ -50,7 +51,8 @@ def test_nothing_of_the_old_face_enters_but_what_was_seen_of_it(small, codes):
     noise[within] = RNG(0).integers(0, 256, noise[within].shape)
     out, other = (put_in(photo, [one])[0] for photo in (small, noise))
     assert within.mean() > 0.1 and not np.array_equal(out[within], small[within])
-    assert np.array_equal(out[within], other[within])
+    deep = cv2.erode(within.astype(np.uint8), np.ones((5, 5))) > 0  # at the rim both are mixed
+    assert np.array_equal(out[deep], other[deep])
 
 
 def test_a_new_face_is_drawn_with_what_is_around_it(small, codes):
@@ -64,14 +66,20 @@ def test_a_new_face_is_drawn_with_what_is_around_it(small, codes):
     plain = put_in(small, [one])[0][shown].astype(float)
     in_the_dark = put_in(dark, [member(dark, codes[0])])[0]
     assert np.abs(put_in(dyed, [one])[0][shown] - plain).mean() > 0.5
-    assert in_the_dark[wholly(dark, member(dark, codes[0]))].mean() < 0.65 * plain.mean()
-    assert np.abs(plain.mean(axis=0) - small[shown].mean(axis=0)).max() < 20  # the member's own tone
+    assert in_the_dark[wholly(dark, member(dark, codes[0]))].mean() < 0.6 * plain.mean()
+    assert np.abs(plain.mean(axis=0) - small[shown].mean(axis=0)).max() < 15  # the member's own tone
 
 
 def test_the_group_s_face_is_what_is_drawn(small, codes):
     one, other = (member(small, code) for code in codes)
     shown = wholly(small, one)
     assert np.abs(put_in(small, [one])[0][shown] - put_in(small, [other])[0][shown].astype(float)).mean() > 6
+
+
+def test_the_slots_of_features_are_those_of_the_default_method():
+    from faceveil.methods.styleid import move
+
+    assert FEATURES == move.FEATURES
 
 
 def test_hair_and_all_beside_the_outline_keep_their_pixels(small, codes):
@@ -90,7 +98,8 @@ def test_no_face_is_drawn_with_another_original_in_view(small, codes):
     noise = both.copy()
     within = wholly(both, other)
     noise[within] = RNG(1).integers(0, 256, noise[within].shape)
-    out, again = (put_in(photo, [one, other])[0] for photo in (both, noise))
+    shown = wholly(both, one)
+    out, again = (put_in(photo, [one, other])[0][shown] for photo in (both, noise))
     assert np.array_equal(out, again)
 
 

@@ -533,7 +533,20 @@ def test_a_full_temporary_folder_is_named_and_the_run_goes_on_with_room(crowd, t
         "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000));"
     )
-    command = ["anonymize", str(crowd), "-o", str(out), "-k", "3", "--seed", "7", "--engine", "serial", "--paste", "identical"]
+    command = [
+        "anonymize",
+        str(crowd),
+        "-o",
+        str(out),
+        "-k",
+        "3",
+        "--seed",
+        "7",
+        "--engine",
+        "serial",
+        "--paste",
+        "identical",
+    ]
     full = subprocess.run(
         [sys.executable, "-c", limit + PROGRAM, *command], cwd=ROOT, capture_output=True, text=True
     )

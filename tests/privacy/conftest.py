@@ -11,7 +11,6 @@ from tests.pipeline.pixel_mean import PixelMean
 from faceveil import Settings, anonymize
 from faceveil.photos import Photo, read_photo, write_photo
 
-
 RELEASED = [("photos", "photos", "identical"), ("joined", "photos", "joined"), ("crops", "crops", "joined")]
 
 

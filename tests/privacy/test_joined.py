@@ -168,4 +168,4 @@ def test_only_a_claim_of_k_becomes_one_of_joined_faces():
     none = Guarantee("none", "nothing is claimed")
     assert joined(none) is none
     claim = joined(Guarantee("k-anonymity", "all the same", k=2))
-    assert claim.k == 2 and "from the other." in claim.sentence and "to the last bit" not in claim.sentence
+    assert claim.k == 2 and "from the other;" in claim.sentence and "to the last bit" not in claim.sentence

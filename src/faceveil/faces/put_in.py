@@ -16,14 +16,17 @@ from numpy.typing import NDArray
 from faceveil.faces.align import Alignment
 from faceveil.faces.detail import Grain, with_grain
 from faceveil.faces.face import Image
-from faceveil.faces.joined import LARGEST, SMALLEST, joined
-from faceveil.faces.light import Light, lit
+from faceveil.faces.joined import LARGEST, SMALLEST, joined, resized
+from faceveil.faces.light import Light, light_of, lit
 from faceveil.faces.paste import paste, placed
 from faceveil.faces.regions import Mask, Region
 from faceveil.models.directions import turned
+from faceveil.models.encoder import Encoder
 from faceveil.models.mobilestylegan import Floats as Code
 from faceveil.models.parser import SIZE
 
+FEATURES = slice(2, 13)  # slots of the code that are the group's in every photo
+DARKEST, MOST_GAIN = 8.0, 4.0  # of 255; times
 FEATHER = 1.2  # px of SIZE: how softly the new face ends
 
 
@@ -86,12 +89,34 @@ def _without_faces(image: Image, members: Sequence[Member]) -> Image:
 
 
 def _drawn(bare: Image, member: Member) -> Image:
-    """The group's face as it looks in this photo, as a crop as fine as the photo."""
+    """The group's face as it looks in this photo, as a crop as fine as the photo.
+
+    A code has a light of its own. So the face is drawn twice: the second one's frame and colours are what the encoder
+    reads in the first, put into the member's light and beside the member's hair.
+    """
     seen, place = member.seen, member.place
-    side = int(np.clip(round(place.size / place.zoom), SMALLEST, LARGEST))
+    photo, share = place.resized(SIZE).crop(bare), soft(seen.outline)
     code = turned(member.code, *seen.turn)
-    crop = joined(code, place.resized(SIZE).crop(bare), soft(seen.outline), seen.light, side)
-    return with_grain(crop, seen.grain, seen.outline)
+    first = _in_light(joined(code, photo, share, seen.light, SIZE), seen)
+    mixed = photo + share[..., None] * (first.astype(np.float32) - photo)
+    second = Encoder().encode(np.rint(mixed).astype(np.uint8)[None])[0]
+    second[FEATURES] = code[FEATURES]
+    crop = joined(second, photo, share, seen.light, fine(place))
+    return with_grain(_in_light(crop, seen), seen.grain, seen.outline)
+
+
+def _in_light(crop: Image, seen: Seen) -> Image:
+    """A drawn face whose slow colours are those of the light on the old one's skin."""
+    small = resized(crop, SIZE)
+    own = lit(light_of(small, seen.outline))
+    gain = np.clip(lit(seen.light) / np.maximum(own, DARKEST), 1 / MOST_GAIN, MOST_GAIN)
+    large = cv2.resize(gain, crop.shape[:2], interpolation=cv2.INTER_LINEAR)
+    return np.asarray(np.clip(np.rint(crop * large), 0, 255), np.uint8)
+
+
+def fine(place: Alignment) -> int:
+    """The side of a crop that is as fine as the photo."""
+    return int(np.clip(round(place.size / place.zoom), SMALLEST, LARGEST))
 
 
 def soft(outline: NDArray[np.bool_]) -> NDArray[np.float32]:

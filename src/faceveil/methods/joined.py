@@ -9,10 +9,9 @@ from faceveil.faces import Alignment, Face, pose
 from faceveil.faces.detail import grain_of
 from faceveil.faces.face import Floats, Image
 from faceveil.faces.inner import INNER_CENTRE, INNER_RADII, inner_mask
-from faceveil.faces.joined import LARGEST, SMALLEST
 from faceveil.faces.light import SKINS, light_of
 from faceveil.faces.mesh import SURE
-from faceveil.faces.put_in import Seen, packed
+from faceveil.faces.put_in import Seen, fine, packed
 from faceveil.methods.styleid.paste import STAYS, glasses_kept, grown
 from faceveil.models.directions import look_ahead
 from faceveil.models.mobilestylegan import SLOTS, STYLE_DIM
@@ -40,8 +39,7 @@ def seen_of(image: Image, face: Face, place: Alignment, others: Sequence[Alignme
     inside, stays = _parts(labels, kept, _own(place, others))
     outline = grown(inside, stays, soft=0) > 0.5
     skin = np.isin(labels, SKINS) & inside
-    side = int(np.clip(round(place.size / place.zoom), SMALLEST, LARGEST))
-    grain = grain_of(place.resized(side).crop(image), skin)
+    grain = grain_of(place.resized(fine(place)).crop(image), skin)
     return Seen(packed(outline), np.rint(light_of(small, skin)), np.round(grain, 2), _turn(face))
 
 

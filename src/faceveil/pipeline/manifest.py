@@ -8,7 +8,11 @@ from faceveil.pipeline.journal import Outcome
 from faceveil.pipeline.plan import Plan
 from faceveil.pipeline.settings import Settings
 from faceveil.privacy.guarantee import (
-    NOT_COVERED, NOT_COVERED_BY_CROPS, NOT_COVERED_IN_A_SET, NOT_COVERED_JOINED, joined,
+    NOT_COVERED,
+    NOT_COVERED_BY_CROPS,
+    NOT_COVERED_IN_A_SET,
+    NOT_COVERED_JOINED,
+    joined,
 )  # fmt: skip
 from faceveil.privacy.record import ReleaseRecord, name_key
 from faceveil.show import Displayed, Table

@@ -23,8 +23,8 @@ class Guarantee:
 
 
 def joined(claim: Guarantee) -> Guarantee:
-    """A claim of k where the group's face is joined with each photo (faces/put_in.py): of the same people, and of less
-    of what is seen. `verify` draws each face again to prove it."""
+    """A claim of k where the group's face is joined with each photo (faces/put_in.py): of the same people, and of
+    less of what is seen. `verify` draws each face again to prove it."""
     if claim.k is None:
         return claim
     others = "the other" if claim.k == 2 else f"{claim.k - 1} others"
@@ -34,8 +34,8 @@ def joined(claim: Guarantee) -> Guarantee:
         f"face that at least {claim.k} people of this set share, and from what is around it. Of the face that was "
         "there it takes up four things, which run.json records: its outline before hair, hat, glasses, clothes and "
         "background, the light on its skin in 8 × 8 colours, where the head looks, and how sharp three scales are. "
-        f"But for these the face itself does not tell any of them from {others}. Faces of a group are not "
-        "identical pixel by pixel (--paste identical makes them so).",
+        f"But for these the face itself does not tell any of them from {others}; these, and what is around a face, "
+        "may. Faces of a group are not identical pixel by pixel (--paste identical makes them so).",
         k=claim.k,
     )
 

@@ -28,7 +28,8 @@ from faceveil.privacy.record import ReleaseRecord, ReplacedFace, name_key
 from faceveil.privacy.same_face import Cut
 from faceveil.show import Displayed, Table
 
-DRAWING = ("mobilestylegan.ffhq-1024", "bisenet.celebamask")  # what joined faces are drawn again with
+# What joined faces are drawn again with: the generator, the face parser, and the encoder's recogniser.
+DRAWING = ("mobilestylegan.ffhq-1024", "bisenet.celebamask", "mobilefacenet.facesdk")
 STATE = ".faceveil"  # while a run is under way
 
 
