@@ -126,6 +126,15 @@ def die_while_deciding(crowd, out, monkeypatch):
         anonymize(crowd, out, settings=K3)
 
 
+def test_a_run_that_joins_resumes_to_the_same_bytes(crowd, tmp_path):
+    one, two = tmp_path / "one", tmp_path / "two"
+    anonymize(crowd, one, settings=JOINED)
+    with pytest.raises(Died):
+        anonymize(crowd, two, settings=JOINED, engine=dying_after(4, "apply"))
+    anonymize(crowd, two, settings=JOINED, resume=True)
+    assert bytes_of(one) == bytes_of(two) and released(one) == released(two)
+
+
 @pytest.mark.parametrize(
     ("stage", "photos"), [("survey", 0), ("survey", 4), ("decide", 0), ("apply", 0), ("apply", 5)]
 )
@@ -420,6 +429,46 @@ def test_a_method_that_breaks_its_claim_releases_nothing(groups, pictures, words
     release = Release(np.array(groups), np.array(pictures), np.zeros((2, 8, 8, 3), np.uint8))
     with pytest.raises(GroupingError, match=words):
         check_release(release, np.arange(3), PixelMean(k=2).guarantee)
+
+
+def test_faces_are_joined_with_their_photos_by_default_and_the_claim_says_so(crowd, tmp_path):
+    """Where nothing were joined, members of a group would show the same pixels, and verify would say so."""
+    out = tmp_path / "out"
+    summary = anonymize(crowd, out, settings=Settings(method=PixelMean(k=3), seed=7))
+    assert "of faces joined with their photos" in summary.guarantee and summary.exit_code == 0
+    assert "the light on its skin" in summary.not_covered
+    verdict = verify(out)
+    assert verdict.holds and verdict.joined and verdict.k == 3 and verdict.faces == 11
+    edit_away_what_was_seen(out)
+    assert "different-face" in {finding.kind for finding in verify(out).findings}
+
+
+def edit_away_what_was_seen(out: Path) -> None:
+    content = json.loads((out / "run.json").read_text())
+    del content["released"]["seen"]
+    (out / "run.json").write_text(json.dumps(content))
+
+
+def test_identical_faces_are_the_group_s_picture_itself_and_the_claim_is_the_old_one(crowd, tmp_path):
+    """What is put in is the picture's own pixels, by the code that tests/faces/test_replace.py is about."""
+    one, two = (tmp_path / name for name in ("one", "two"))
+    summary = anonymize(crowd, one, settings=K3)
+    assert (
+        summary.settings.method.guarantee.sentence in summary.guarantee and "joined" not in summary.guarantee
+    )
+    assert not {"faces", "seen"} & set(released(one)) and not verify(one).joined
+    with pytest.MonkeyPatch.context() as patch:  # nothing of what joins is asked
+        patch.setattr("faceveil.faces.joined.network", None)
+        patch.setattr("faceveil.models.parser.parse", None)
+        anonymize(crowd, two, settings=K3)
+    assert bytes_of(one) == bytes_of(two)
+
+
+def test_a_covered_face_stays_black_beside_joined_ones(crowd, tmp_path):
+    covering = replace(JOINED, method=PixelMean(k=2, withhold=1), leftover="cover")
+    summary = anonymize(crowd, tmp_path / "out", settings=covering)
+    verdict = verify(tmp_path / "out")
+    assert summary.counts()["faces_covered"] == verdict.covered == 1 and verdict.holds
 
 
 def test_existing_crops_are_refused_and_replaced_on_request(crowd, tmp_path):

@@ -17,13 +17,13 @@ from faceveil.faces.align import Alignment
 from faceveil.faces.detail import Grain, with_grain
 from faceveil.faces.face import Image
 from faceveil.faces.joined import LARGEST, SMALLEST, joined, resized
-from faceveil.faces.light import Light, light_of, lit
+from faceveil.faces.light import SKINS, Light, light_of, lit
 from faceveil.faces.paste import paste, placed
 from faceveil.faces.regions import Mask, Region
 from faceveil.models.directions import turned
 from faceveil.models.encoder import Encoder
 from faceveil.models.mobilestylegan import Floats as Code
-from faceveil.models.parser import SIZE
+from faceveil.models.parser import SIZE, parse
 
 FEATURES = slice(2, 13)  # slots of the code that are the group's in every photo
 DARKEST, MOST_GAIN = 8.0, 4.0  # of 255; times
@@ -97,19 +97,25 @@ def _drawn(bare: Image, member: Member) -> Image:
     seen, place = member.seen, member.place
     photo, share = place.resized(SIZE).crop(bare), soft(seen.outline)
     code = turned(member.code, *seen.turn)
-    first = _in_light(joined(code, photo, share, seen.light, SIZE), seen)
+    first = joined(code, photo, share, seen.light, SIZE)
+    skin = np.isin(parse(first).argmax(axis=0), SKINS) & seen.outline
+    first = _in_light(first, skin, seen.light)
     mixed = photo + share[..., None] * (first.astype(np.float32) - photo)
     second = Encoder().encode(np.rint(mixed).astype(np.uint8)[None])[0]
     second[FEATURES] = code[FEATURES]
     crop = joined(second, photo, share, seen.light, fine(place))
-    return with_grain(_in_light(crop, seen), seen.grain, seen.outline)
+    return with_grain(_in_light(crop, skin, seen.light), seen.grain, seen.outline)
 
 
-def _in_light(crop: Image, seen: Seen) -> Image:
-    """A drawn face whose slow colours are those of the light on the old one's skin."""
-    small = resized(crop, SIZE)
-    own = lit(light_of(small, seen.outline))
-    gain = np.clip(lit(seen.light) / np.maximum(own, DARKEST), 1 / MOST_GAIN, MOST_GAIN)
+def _in_light(crop: Image, skin: NDArray[np.bool_], light: Light) -> Image:
+    """A drawn face with this light on its skin: as light as it cell by cell, and of its tone as a whole, since the
+    colour of a cell at the rim is that of its neighbours as well."""
+    if not skin.any():
+        return crop
+    own, wanted = (np.maximum(lit(one), DARKEST) for one in (light_of(resized(crop, SIZE), skin), light))
+    tones = [one[skin].mean(axis=0) / one[skin].mean() for one in (own, wanted)]
+    shade = wanted.mean(axis=2) / own.mean(axis=2)
+    gain = np.clip(shade[..., None] * (tones[1] / tones[0]), 1 / MOST_GAIN, MOST_GAIN)
     large = cv2.resize(gain, crop.shape[:2], interpolation=cv2.INTER_LINEAR)
     return np.asarray(np.clip(np.rint(crop * large), 0, 255), np.uint8)
 
