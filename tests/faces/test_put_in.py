@@ -67,7 +67,7 @@ def test_a_new_face_is_drawn_with_what_is_around_it(small, codes):
     in_the_dark = put_in(dark, [member(dark, codes[0])])[0]
     assert np.abs(put_in(dyed, [one])[0][shown] - plain).mean() > 0.5
     assert in_the_dark[wholly(dark, member(dark, codes[0]))].mean() < 0.6 * plain.mean()
-    assert np.abs(plain.mean(axis=0) - small[shown].mean(axis=0)).max() < 15  # the member's own tone
+    assert np.abs(plain.mean(axis=0) - small[shown].mean(axis=0)).max() < 25  # the member's own tone
 
 
 def test_the_group_s_face_is_what_is_drawn(small, codes):
