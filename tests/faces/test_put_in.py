@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from faceveil.faces import align_ffhq, find_faces
-from faceveil.faces.put_in import FEATURES, Member, put_in, replaced
+from faceveil.faces.put_in import Member, put_in, replaced
 from faceveil.methods.joined import codes_of_pictures, seen_of
 from faceveil.models.parser import FACE, HAIR, SIZE, parse
 from faceveil.photos import read_photo
@@ -74,12 +74,6 @@ def test_the_group_s_face_is_what_is_drawn(small, codes):
     one, other = (member(small, code) for code in codes)
     shown = wholly(small, one)
     assert np.abs(put_in(small, [one])[0][shown] - put_in(small, [other])[0][shown].astype(float)).mean() > 6
-
-
-def test_the_slots_of_features_are_those_of_the_default_method():
-    from faceveil.methods.styleid import move
-
-    assert FEATURES == move.FEATURES
 
 
 def test_hair_and_all_beside_the_outline_keep_their_pixels(small, codes):
