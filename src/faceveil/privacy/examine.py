@@ -23,6 +23,9 @@ from faceveil.privacy.record import COVERED, ReplacedFace
 from faceveil.privacy.same_face import SIDE, Cut, cut_out, difference
 
 TOLERANCE = 8.0
+DRAWN_AGAIN = (
+    6.5  # of a joined face: another one in the same light differs less than one in a light of its own
+)
 MOST_LEFT = 0.25  # of a joined face's features, beside what was replaced
 ALWAYS = ("yunet", "blazeface")  # look at every released photo, and so does the detector of the run
 
@@ -131,10 +134,10 @@ def _joined(
 def _not_its_own(name: str, face: ReplacedFace, value: float, left: float) -> list[Finding]:
     """A joined face must be what is drawn again, and all of it."""
     findings = []
-    if value > TOLERANCE:
+    if value > DRAWN_AGAIN:
         reason = (
             f"a face differs by {value:.1f} from that of group {face.group} as it is drawn into this photo again; "
-            f"{TOLERANCE:.0f} is allowed."
+            f"{DRAWN_AGAIN} is allowed."
         )
         findings.append(Finding("different-face", name, reason))
     if left > MOST_LEFT:
