@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,10 +13,12 @@ from faceveil.faces.inner import INNER_CENTRE, INNER_RADII, inner_mask
 from faceveil.faces.light import SKINS, light_of
 from faceveil.faces.mesh import SURE
 from faceveil.faces.put_in import Seen, fine, packed
+from faceveil.methods.styleid.occluders import with_occluders
 from faceveil.methods.styleid.paste import STAYS, glasses_kept, grown
 from faceveil.models.directions import look_ahead
 from faceveil.models.mobilestylegan import SLOTS, STYLE_DIM
 from faceveil.models.parser import FACE, GLASSES, SIZE, parse
+from faceveil.models.segmenter import parts
 from faceveil.spaces.inversion import codes_of
 
 FARTHEST = 1.8  # radii of the inner face: so far a bald head's skin goes
@@ -33,9 +36,12 @@ def codes_of_pictures(pictures: NDArray[np.uint8]) -> NDArray[np.float16]:
 def seen_of(image: Image, face: Face, place: Alignment, others: Sequence[Alignment] = ()) -> Seen:
     """What is still seen of a face in its photo, where `others` are beside it."""
     small = place.resized(SIZE).crop(image)
-    shares = parse(small)
+    single = place.resized(SIZE).crop(image, cv2.BORDER_REPLICATE)  # mirrored faces confuse what names pixels
+    shares, seen_parts = parse(single), parts(single)
+    if face.mesh is not None and (face.presence or 0.0) >= SURE:
+        shares = with_occluders(shares, seen_parts, place.resized(SIZE).points_to_crop(face.mesh[:, :2]))
     labels = shares.argmax(axis=0)
-    kept, _ = glasses_kept(small, shares)
+    kept, _ = glasses_kept(small, shares, seen_parts)
     inside, stays = _parts(labels, kept, _own(place, others))
     outline = grown(inside, stays, soft=0) > 0.5
     skin = np.isin(labels, SKINS) & inside

@@ -22,8 +22,8 @@ LEFTOVERS = ("quarantine", "cover")
 SUBJECTS = ("auto", "folder", "each")  # or a CSV file
 SUBJECT_RECOGNIZER = "mobilefacenet.facesdk"  # the most accurate of the three on LFW
 SEGMENTER = "selfie.256"  # tells a group's face from what is behind it, where it is put into photos
-# What joins a group's face with a photo: generator, face parser, and the recogniser that the encoder reads.
-JOINING = ["mobilestylegan.ffhq-1024", "bisenet.celebamask", "mobilefacenet.facesdk"]
+# What joins a group's face with a photo: generator, what names pixels, and the recogniser that the encoder reads.
+JOINING = ["mobilestylegan.ffhq-1024", "bisenet.celebamask", "selfie.multiclass", "mobilefacenet.facesdk"]
 SECOND = {
     "yunet": "blazeface",
     "haar": "blazeface",
