@@ -46,9 +46,8 @@ class Verdict(Displayed):
     groups: int
     faces: int
     smallest: int  # people in the smallest group
-    largest_difference: (
-        float | None
-    )  # within a group, or from what is drawn again; None where no faces were compared
+    # Within a group, or from what is drawn again; None where no faces were compared.
+    largest_difference: float | None
     findings: tuple[Finding, ...]
     notes: tuple[str, ...] = ()
     covered: int = 0  # faces in no group, black
@@ -72,17 +71,24 @@ class Verdict(Displayed):
         files = f"{self.files} files have the hashes that run.json names, and carry no metadata that was not kept."
         if self.k is None:
             return f"{files} It claims no k, so faces were not looked for."
-        how = (
-            "the crops of a group are the same bytes"
-            if self.largest_difference is None
-            else f"faces of a group differ by at most {self.largest_difference:.1f} of 255"
-        )
         counted = "counted again" if self.recounted else "as the run counted them"
         black = f"; {self.covered} faces in no group are black" if self.covered else ""
         return (
             f"{files} The claim holds: k={self.k}, {self.faces} faces in {self.groups} groups of at least "
-            f"{self.smallest} people, {counted}; {how}{black}. That a face is shared does not show that it is no "
-            "original's; faceveil certify compares with the originals."
+            f"{self.smallest} people, {counted}; {self._how}{black}. That a face is shared does not show that it is "
+            "no original's; faceveil certify compares with the originals."
+        )
+
+    @property
+    def _how(self) -> str:
+        """How it was found that faces of a group are the same."""
+        if self.largest_difference is None:
+            return "the crops of a group are the same bytes"
+        if not self.joined:
+            return f"faces of a group differ by at most {self.largest_difference:.1f} of 255"
+        return (
+            "each face, drawn again from its group's face, what run.json tells of the member and the photo beside "
+            f"it, differs by at most {self.largest_difference:.1f} of 255"
         )
 
     def table(self) -> Table:
