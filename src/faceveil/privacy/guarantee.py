@@ -34,8 +34,8 @@ def joined(claim: Guarantee) -> Guarantee:
         f"face that at least {claim.k} people of this set share, and from what is around it. Of the face that was "
         "there it takes up four things, which run.json records: its outline behind hair, hat, glasses, hands, "
         "clothes and background, the light on its skin in 8 × 8 colours, where the head looks, and how sharp three "
-        f"scales are. But for these the face itself does not tell any of them from {others}; these, and what is around a face, "
-        "may. Faces of a group are not identical pixel by pixel (--paste identical makes them so).",
+        f"scales are. But for these the face itself does not tell any of them from {others}; these, and what is "
+        "around a face, may. Faces of a group are not identical pixel by pixel (--paste identical makes them so).",
         k=claim.k,
     )
 
