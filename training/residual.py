@@ -24,7 +24,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from faceveil.methods.styleid.light import SKINS, around, light_of
+from faceveil.faces.light import SKINS, around, light_of
 from faceveil.methods.styleid.paste import STAYS, grown
 from faceveil.models.generator import synthesis
 from faceveil.models.parser import FACE, GLASSES

@@ -1,8 +1,9 @@
 """Contact sheets of every method on generated people: python docs/gallery/make.py [method … | wall]
 
-Above the originals, who do not exist; below what the method makes of them. Set methods work in groups of four, and
-their last row is what a release of photos shows: the group's face in each member's own photo. `wall` is the README's
-picture: a whole photo before and after a run.
+Above the originals, who do not exist; below what the method makes of them. Set methods work in groups of four: the
+second row is each group's face, the third what a release of photos shows, the group's face joined with each member's
+photo, and the last one the same with `--paste identical`. `wall` is the README's picture: a whole photo before and
+after a run.
 """
 
 import sys
@@ -15,8 +16,10 @@ import numpy as np
 from faceveil import Settings, anonymize
 from faceveil.faces import align_ffhq, find_faces
 from faceveil.faces.crops import face_set
+from faceveil.faces.put_in import Member, put_in
 from faceveil.faces.replace import replace_face
 from faceveil.methods import METHODS, FaceMethod, Method, SetMethod, method
+from faceveil.methods.joined import codes_of_pictures, seen_of
 from faceveil.models.generator import Generator
 from faceveil.photos import Photo, read_photo, write_photo
 
@@ -41,7 +44,7 @@ def made_by(chosen: Method, originals: Images) -> list[Images]:
         order = np.argsort(released.groups, kind="stable")
         order = order[released.pictures[order] >= 0]
         before, after = originals[order], released.crops[released.pictures[order]]
-        return [before, after, np.array(list(map(put_in, before, after)))]
+        return [before, after, *(np.array(list(map(put, before, after))) for put in (joined, identical))]
     assert isinstance(chosen, FaceMethod)
     after = []
     for image in originals:
@@ -50,8 +53,17 @@ def made_by(chosen: Method, originals: Images) -> list[Images]:
     return [originals, np.array(after)]
 
 
-def put_in(photo: Images, picture: Images) -> Images:
-    """The picture in the place of the photo's face, as the pipeline puts it there."""
+def joined(photo: Images, picture: Images) -> Images:
+    """The picture's face as part of the photo, as the pipeline draws it."""
+    faces = find_faces(photo)
+    if not faces:
+        return photo
+    place, (code,) = align_ffhq(faces[0], 256), codes_of_pictures(picture[None]).astype(np.float32)
+    return put_in(photo, [Member(place, code, seen_of(photo, faces[0], place))])[0]
+
+
+def identical(photo: Images, picture: Images) -> Images:
+    """The picture in the place of the photo's face, the same pixels in every photo."""
     faces = find_faces(photo)
     return replace_face(photo, faces[0], picture, align_ffhq(faces[0], 256))[0] if faces else photo
 

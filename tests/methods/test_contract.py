@@ -7,12 +7,13 @@ import cv2
 import numpy as np
 import pytest
 
-from faceveil.faces import Face, align_ffhq, find_faces, with_mesh
+from faceveil.faces import Alignment, Face, Region, align_ffhq, find_faces, with_mesh
 from faceveil.faces.blazeface import find as second_detector
 from faceveil.faces.crops import face_set
 from faceveil.faces.face import Image
-from faceveil.faces.replace import replace_face
+from faceveil.faces.put_in import Member, put_in
 from faceveil.methods import METHODS, FaceMethod, SetMethod, method
+from faceveil.methods.joined import codes_of_pictures, seen_of
 from faceveil.methods.styleid.check import embeddings
 from faceveil.models.recognizers import recognizer
 
@@ -68,11 +69,15 @@ def of_a_set(chosen: SetMethod, people: list[Photo]) -> list:
     crops = np.array([place.crop(one.pixels) for place, one in zip(places, people, strict=True)])
     release = chosen.release(face_set(crops), np.random.default_rng(4))
     assert (release.pictures >= 0).all(), release.reasons
-    shown = (release.crops[picture] for picture in release.pictures)
-    return [
-        replace_face(one.pixels, one.face, crop, place)
-        for one, crop, place in zip(people, shown, places, strict=True)
-    ]
+    codes = codes_of_pictures(release.crops).astype(np.float32)[release.pictures]
+    return [joined(one, place, code) for one, place, code in zip(people, places, codes, strict=True)]
+
+
+def joined(photo: Photo, place: Alignment, code: np.ndarray) -> tuple[np.ndarray, Region]:
+    """As a release of photos puts it there."""
+    member = Member(place, code, seen_of(photo.pixels, photo.face, place))
+    after, (where,) = put_in(photo.pixels, [member])
+    return after, where
 
 
 def test_what_replaces_is_known():

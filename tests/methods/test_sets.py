@@ -263,7 +263,10 @@ def one_group(made_up_people):
     return some, run("anonfaces", some, k=4)
 
 
-def test_a_mix_that_is_safe_alone_is_also_looked_at_on_those_who_will_wear_it(made_up_people, monkeypatch):
+@pytest.mark.parametrize("paste", ["joined", "identical"])
+def test_a_mix_that_is_safe_alone_is_also_looked_at_on_those_who_will_wear_it(
+    made_up_people, monkeypatch, paste
+):
     """Among a member's own hair and chin it is more like that member."""
     from faceveil.methods.anonfaces import MARGIN, _Run
     from faceveil.models.recognizers import DlibResnet
@@ -271,7 +274,7 @@ def test_a_mix_that_is_safe_alone_is_also_looked_at_on_those_who_will_wear_it(ma
     some, rows = made_up_people.take(np.arange(3)), np.arange(3)
     watching = method("anonfaces", k=3, recognizers=("dlib-resnet.v1",))
     monkeypatch.setattr(DlibResnet, "threshold", 0.1)  # all are safe alone
-    alone, in_photos = _Run(watching, some), _Run(watching.for_photos(), some)
+    alone, in_photos = _Run(watching, some), _Run(watching.for_photos(paste), some)
     mix = alone.latent.encode(some).mean(axis=0)
     margins = [one._assess(mix, rows, 1.0, rows).margins for one in (alone, in_photos)]
     assert (margins[0] >= 0).all() and (margins[1] <= margins[0]).all()

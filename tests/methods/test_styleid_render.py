@@ -5,12 +5,13 @@ import numpy as np
 import pytest
 
 from faceveil.faces import find_faces
-from faceveil.methods.styleid.detail import matched
-from faceveil.methods.styleid.light import CELLS, light_of
+from faceveil.faces.detail import matched
+from faceveil.faces.joined import joined
+from faceveil.faces.light import CELLS, light_of
 from faceveil.methods.styleid.measure import measure
 from faceveil.methods.styleid.move import FEATURES, with_features
 from faceveil.methods.styleid.paste import face_share, glasses_kept, grown
-from faceveil.methods.styleid.render import generator, in_photo, joined
+from faceveil.methods.styleid.render import generator, in_photo
 from faceveil.methods.styleid.targets import pool
 from faceveil.models import parser, residual, segmenter
 from faceveil.models.parser import BACKGROUND, CLASSES, FACE, GLASSES, HAIR, HAT, SIZE, SKIN

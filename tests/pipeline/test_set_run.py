@@ -30,8 +30,9 @@ from faceveil.privacy.verify import verify
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = "from tests.pipeline.pixel_mean import register; register(); from faceveil.cli import main; main()"
-K3 = Settings(method=PixelMean(k=3), seed=7)
-CROPS = replace(K3, release="crops")
+K3 = Settings(method=PixelMean(k=3), seed=7, paste="identical")
+JOINED = replace(K3, paste="joined")
+CROPS = replace(JOINED, release="crops")
 
 pytestmark = pytest.mark.usefixtures("temporary")
 
@@ -54,7 +55,7 @@ def whole(crowd_made, tmp_path_factory) -> dict[str, bytes]:
     return bytes_of(out)
 
 
-@pytest.mark.parametrize("settings", [K3, CROPS], ids=["photos", "crops"])
+@pytest.mark.parametrize("settings", [K3, JOINED, CROPS], ids=["identical", "joined", "crops"])
 def test_every_engine_gives_the_same_bytes(crowd, tmp_path, settings, temporary):
     one = anonymize(crowd, tmp_path / "one", settings=settings, engine=serial)
     anonymize(crowd, tmp_path / "two", settings=settings, engine=engine("processes", 2))
@@ -123,6 +124,15 @@ def die_while_deciding(crowd, out, monkeypatch):
     with monkeypatch.context() as patch, pytest.raises(Died):
         patch.setattr(PixelMean, "release", die)
         anonymize(crowd, out, settings=K3)
+
+
+def test_a_run_that_joins_resumes_to_the_same_bytes(crowd, tmp_path):
+    one, two = tmp_path / "one", tmp_path / "two"
+    anonymize(crowd, one, settings=JOINED)
+    with pytest.raises(Died):
+        anonymize(crowd, two, settings=JOINED, engine=dying_after(4, "apply"))
+    anonymize(crowd, two, settings=JOINED, resume=True)
+    assert bytes_of(one) == bytes_of(two) and released(one) == released(two)
 
 
 @pytest.mark.parametrize(
@@ -197,7 +207,7 @@ def test_a_killed_process_resumes_to_the_same_bytes(crowd, tmp_path, temporary, 
         "--seed",
         "7",
     ]
-    command += ["--engine", "serial"]
+    command += ["--engine", "serial", "--paste", "identical"]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wanted = "*.npz" if until == "survey" else "*.jpg"
     place = temporary if until == "survey" else out
@@ -421,6 +431,46 @@ def test_a_method_that_breaks_its_claim_releases_nothing(groups, pictures, words
         check_release(release, np.arange(3), PixelMean(k=2).guarantee)
 
 
+def test_faces_are_joined_with_their_photos_by_default_and_the_claim_says_so(crowd, tmp_path):
+    """Where nothing were joined, members of a group would show the same pixels, and verify would say so."""
+    out = tmp_path / "out"
+    summary = anonymize(crowd, out, settings=Settings(method=PixelMean(k=3), seed=7))
+    assert "of faces joined with their photos" in summary.guarantee and summary.exit_code == 0
+    assert "the light on its skin" in summary.not_covered
+    verdict = verify(out)
+    assert verdict.holds and verdict.joined and verdict.k == 3 and verdict.faces == 11
+    edit_away_what_was_seen(out)
+    assert "different-face" in {finding.kind for finding in verify(out).findings}
+
+
+def edit_away_what_was_seen(out: Path) -> None:
+    content = json.loads((out / "run.json").read_text())
+    del content["released"]["seen"]
+    (out / "run.json").write_text(json.dumps(content))
+
+
+def test_identical_faces_are_the_group_s_picture_itself_and_the_claim_is_the_old_one(crowd, tmp_path):
+    """What is put in is the picture's own pixels, by the code that tests/faces/test_replace.py is about."""
+    one, two = (tmp_path / name for name in ("one", "two"))
+    summary = anonymize(crowd, one, settings=K3)
+    assert (
+        summary.settings.method.guarantee.sentence in summary.guarantee and "joined" not in summary.guarantee
+    )
+    assert not {"faces", "seen"} & set(released(one)) and not verify(one).joined
+    with pytest.MonkeyPatch.context() as patch:  # nothing of what joins is asked
+        patch.setattr("faceveil.faces.joined.network", None)
+        patch.setattr("faceveil.models.parser.parse", None)
+        anonymize(crowd, two, settings=K3)
+    assert bytes_of(one) == bytes_of(two)
+
+
+def test_a_covered_face_stays_black_beside_joined_ones(crowd, tmp_path):
+    covering = replace(JOINED, method=PixelMean(k=2, withhold=1), leftover="cover")
+    summary = anonymize(crowd, tmp_path / "out", settings=covering)
+    verdict = verify(tmp_path / "out")
+    assert summary.counts()["faces_covered"] == verdict.covered == 1 and verdict.holds
+
+
 def test_existing_crops_are_refused_and_replaced_on_request(crowd, tmp_path):
     out = tmp_path / "out"
     anonymize(crowd, out, settings=replace(CROPS, method=PixelMean(k=2)))
@@ -532,12 +582,26 @@ def test_a_full_temporary_folder_is_named_and_the_run_goes_on_with_room(crowd, t
         "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000));"
     )
-    command = ["anonymize", str(crowd), "-o", str(out), "-k", "3", "--seed", "7", "--engine", "serial"]
+    command = [
+        "anonymize",
+        str(crowd),
+        "-o",
+        str(out),
+        "-k",
+        "3",
+        "--seed",
+        "7",
+        "--engine",
+        "serial",
+        "--paste",
+        "identical",
+    ]
     full = subprocess.run(
         [sys.executable, "-c", limit + PROGRAM, *command], cwd=ROOT, capture_output=True, text=True
     )
     (private,) = temporary.iterdir()
     assert full.returncode == 1 and f"{private / 'crops.npy'} cannot be written" in full.stderr
     assert "Traceback" not in full.stderr and GO_ON in full.stderr and not list(out.rglob("*.jpg"))
-    assert program(*command[1:-2], "--resume").returncode == 0
+    again = [word for word in command[1:] if word not in ("--engine", "serial")]
+    assert program(*again, "--resume").returncode == 0
     assert bytes_of(out) == whole and list(temporary.iterdir()) == []

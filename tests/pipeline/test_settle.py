@@ -21,7 +21,7 @@ from faceveil.privacy.examine import Terms
 from faceveil.privacy.verify import verify
 from faceveil.privacy.watch import Watch
 
-K2 = Settings(method=PixelMean(k=2), seed=7, subjects="each")
+K2 = Settings(method=PixelMean(k=2), seed=7, subjects="each", paste="identical")
 pytestmark = pytest.mark.usefixtures("temporary")
 
 
@@ -101,7 +101,7 @@ class WatchedMean(PixelMean):
     def watch(self) -> Watch:
         return Watch(("mobilenet.facelib",))
 
-    def for_photos(self) -> PixelMean:
+    def for_photos(self, paste: str) -> PixelMean:
         return self
 
 

@@ -11,6 +11,8 @@ from tests.pipeline.pixel_mean import PixelMean
 from faceveil import Settings, anonymize
 from faceveil.photos import Photo, read_photo, write_photo
 
+RELEASED = [("photos", "photos", "identical"), ("joined", "photos", "joined"), ("crops", "crops", "joined")]
+
 
 @pytest.fixture(scope="session")
 def originals(tmp_path_factory: pytest.TempPathFactory, examples: Path) -> Path:
@@ -27,16 +29,22 @@ def originals(tmp_path_factory: pytest.TempPathFactory, examples: Path) -> Path:
 @pytest.fixture(scope="session")
 def released_once(originals: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("released")
-    for release in ("photos", "crops"):
-        settings = Settings(method=PixelMean(k=3), seed=3, release=release)
-        anonymize(originals, folder / release, settings=settings)
-    return {release: folder / release for release in ("photos", "crops")}
+    for name, release, paste in RELEASED:
+        settings = Settings(method=PixelMean(k=3), seed=3, release=release, paste=paste)
+        anonymize(originals, folder / name, settings=settings)
+    return {name: folder / name for name, _, _ in RELEASED}
 
 
 @pytest.fixture
 def photos_out(released_once: dict[str, Path], tmp_path: Path) -> Path:
     """Six faces in two groups of three, in five photos."""
     return Path(shutil.copytree(released_once["photos"], tmp_path / "photos"))
+
+
+@pytest.fixture
+def joined_out(released_once: dict[str, Path], tmp_path: Path) -> Path:
+    """The same groups, their faces joined with the photos."""
+    return Path(shutil.copytree(released_once["joined"], tmp_path / "joined"))
 
 
 @pytest.fixture

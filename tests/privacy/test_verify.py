@@ -250,7 +250,7 @@ def test_a_release_without_a_k_is_compared_with_its_hashes_alone(originals, tmp_
     assert {finding.kind for finding in verify(out).findings} == {"changed", "stranger"}
 
 
-@pytest.mark.parametrize("release", ["photos", "crops"])
+@pytest.mark.parametrize("release", ["photos", "joined", "crops"])
 def test_run_json_names_the_hash_of_every_file_and_of_nothing_else(released_once, originals, release):
     out = released_once[release]
     written = {path for path in out.rglob("*") if path.is_file() and path.name != "run.json"}

@@ -47,6 +47,7 @@ class ImageOptions(MethodOptions, total=False):
     seed: int | None
     subjects: str | Path
     leftover: Literal["quarantine", "cover"]
+    paste: Literal["joined", "identical"]
 
 
 class RunOptions(ImageOptions, total=False):
@@ -88,7 +89,7 @@ def settings_of(method: "Method", given: Mapping[str, Any]) -> "Settings":
     """Everything that decides what becomes of a photo."""
     from faceveil.pipeline.settings import Settings
 
-    plain = ("detector", "thorough", "seed", "leftover", "release")
+    plain = ("detector", "thorough", "seed", "leftover", "paste", "release")
     chosen = {key: given[key] for key in plain if key in given}
     if "subjects" in given:
         chosen["subjects"] = str(given["subjects"])

@@ -46,6 +46,13 @@ def anonymize(
             help="'photos' with replaced faces, or 'crops': one picture per face.", rich_help_panel=K_METHODS
         ),
     ] = "photos",
+    paste: Annotated[
+        str,
+        typer.Option(
+            help="A group's face in photos: 'joined' with each, in its light, or 'identical' in all.",
+            rich_help_panel=K_METHODS,
+        ),
+    ] = "joined",
     subjects: Annotated[
         str,
         typer.Option(
@@ -214,7 +221,7 @@ def anonymize(
         "strength": strength, "shape": shape, "privacy": privacy, "fallback": fallback, "layers": layers,
         "channels": channels, "region": region, "consistent": consistent, "recognizers": recognizers,
         "detector": detector, "thorough": thorough, "keep_metadata": keep_metadata, "max_megapixels": max_megapixels,
-        "seed": seed, "release": release, "subjects": subjects, "leftover": leftover,
+        "seed": seed, "release": release, "paste": paste, "subjects": subjects, "leftover": leftover,
     }  # fmt: skip
     chosen = method_of(method, given)
     if not dry_run:

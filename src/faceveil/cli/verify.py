@@ -26,9 +26,10 @@ def verify(
     from faceveil.models import weights
     from faceveil.models.runtime import usable_cores
     from faceveil.pipeline.engines import engine
+    from faceveil.privacy.verify import needed
     from faceveil.privacy.verify import verify as check
 
-    for card in ("yunet.2023mar", "blazeface.back", "facemesh.468"):
+    for card in needed(released):
         weights(card)
     workers = workers or usable_cores()
     chosen = engine("serial" if workers == 1 else "processes", workers)

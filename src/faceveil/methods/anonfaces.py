@@ -29,9 +29,11 @@ from faceveil.errors import UsageError
 from faceveil.faces import Alignment, FaceSet
 from faceveil.faces.crops import as_face, face_set
 from faceveil.faces.face_set import CROP_SIZE
+from faceveil.faces.put_in import Member, Seen, put_in
 from faceveil.faces.replace import replace_face
 from faceveil.grouping import GROUPERS, group
 from faceveil.grouping.arrays import as_subjects
+from faceveil.methods.joined import codes_of_pictures, seen_of
 from faceveil.methods.likeness import LOOKS, beside
 from faceveil.methods.method import Release
 from faceveil.methods.sets import (
@@ -64,6 +66,7 @@ Keep = Literal["none", "expression", "pose", "background"]
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 STRANGERS = 6  # people who do not exist, towards whom a mix at risk may move
+AS_IT_IS = Alignment(np.eye(2, 3), CROP_SIZE)
 MARGIN = 0.05  # of the threshold: pasting and compression move a face a little
 KEPT = {"pose": "where the own head looks", "expression": "the own smile and the opening of the own mouth"}
 
@@ -90,7 +93,7 @@ class AnonFaces:
     recognizers: tuple[str, ...] = WATCHING
     everyone: bool = False  # compare with all people of the set, not only with the group's
     refine: int = 0  # steps of gradient descent after the encoder
-    put_in: bool = False  # faces are put into photos, and must be safe there
+    paste: str | None = None  # faces are put into photos in this way, and must be safe there
 
     def __post_init__(self) -> None:
         check_k(self.id, self.k)
@@ -139,9 +142,9 @@ class AnonFaces:
         """Who looks at the result."""
         return Watch(self.recognizers, self.everyone)
 
-    def for_photos(self) -> "AnonFaces":
-        """The same, for faces that are put into photos."""
-        return replace(self, put_in=True)
+    def for_photos(self, paste: str) -> "AnonFaces":
+        """The same, for faces that are put into photos, joined with each or identical in all."""
+        return replace(self, paste=paste)
 
     def release(self, faces: FaceSet, rng: np.random.Generator) -> Release:
         """Replace every face by its group's mix; what stays at risk after two groupings is refused."""
@@ -181,6 +184,7 @@ class _Run:
         find_once(self.latent, faces)
         self.looks = LOOKS.encode(faces)
         self._known: dict[str, Floats] = {}
+        self._still_seen: dict[int, Seen] = {}
         self._worse_put_in: set[int] = (
             set()
         )  # the first row of groups whose mix was safe alone and not in a photo
@@ -228,18 +232,33 @@ class _Run:
         alone also on those who are to wear it."""
         crop = draw(self.latent, latent, most_detail)
         margins = self._margins(face_set(crop[None]), rows)
-        if self.method.put_in and not (margins < 0).any():
-            worn = np.array([self._worn(crop, row) for row in wearers.tolist()])
+        if self.method.paste and not (margins < 0).any():
+            worn = self._worn(crop, wearers)
             margins = np.minimum(margins, self._margins(face_set(worn), rows))
             if (margins < 0).any():
                 self._worse_put_in.add(int(rows[0]))
         return Assessed(margins, crop)
 
-    def _worn(self, picture: NDArray[np.uint8], row: int) -> NDArray[np.uint8]:
-        """A member's own crop with the picture put in, as it will stand in the photo."""
+    def _worn(self, picture: NDArray[np.uint8], rows: Ints) -> NDArray[np.uint8]:
+        """Members' own crops with the picture put in, as it will stand in their photos."""
+        if self.method.paste == "identical":
+            return np.array([self._pasted(picture, row) for row in rows.tolist()])
+        code = codes_of_pictures(picture[None])[0].astype(np.float32)
+        members = [Member(AS_IT_IS, code, self._seen(row)) for row in rows.tolist()]
+        return np.array(
+            [put_in(self.faces.crops[row], [one])[0] for row, one in zip(rows.tolist(), members, strict=True)]
+        )
+
+    def _pasted(self, picture: NDArray[np.uint8], row: int) -> NDArray[np.uint8]:
         face = as_face(self.faces.points[row], self.faces.meshes[row])
-        as_it_is = Alignment(np.eye(2, 3), CROP_SIZE)
-        return replace_face(np.array(self.faces.crops[row]), face, picture, as_it_is)[0]
+        return replace_face(np.array(self.faces.crops[row]), face, picture, AS_IT_IS)[0]
+
+    def _seen(self, row: int) -> Seen:
+        """What will still be seen of a member; found once."""
+        if row not in self._still_seen:
+            face = as_face(self.faces.points[row], self.faces.meshes[row])
+            self._still_seen[row] = seen_of(np.array(self.faces.crops[row]), face, AS_IT_IS)
+        return self._still_seen[row]
 
     def _margins(self, drawn: FaceSet, rows: Ints) -> Floats:
         """How far from each member, and from everyone else if asked, these faces are: the worst of their photos."""
@@ -303,9 +322,7 @@ class _Run:
             ),
             "groups_pushed_away": float(np.mean([mix.stranger > 0 for mix in mixes])),
             **(
-                {"groups_worse_in_photos": len(self._worse_put_in) / len(groups)}
-                if self.method.put_in
-                else {}
+                {"groups_worse_in_photos": len(self._worse_put_in) / len(groups)} if self.method.paste else {}
             ),
             "people_at_risk_at_first": float(np.concatenate([mix.first for mix in mixes]).mean()),
         }

@@ -120,8 +120,8 @@ class WatchedMethod(SetMethod, Protocol):
     @property
     def watch(self) -> "Watch": ...
 
-    def for_photos(self) -> SetMethod:
-        """The same method, for faces that are put into photos."""
+    def for_photos(self, paste: str) -> SetMethod:
+        """The same method, for faces that are put into photos, joined with each or identical in all."""
 
 
 Method = FaceMethod | SetMethod

@@ -33,6 +33,14 @@ def look_ahead(code: Floats) -> Floats:
     return carry_over("pose", code, w_space().mean)
 
 
+def turned(code: Floats, yaw: float, pitch: float) -> Floats:
+    """The W+ `code` (23 × 512) looking so many degrees aside and up, from straight ahead."""
+    _, move = _direction("pose")
+    return np.asarray(
+        look_ahead(code) + np.tensordot(np.array([yaw, pitch], np.float32), move, 1), np.float32
+    )
+
+
 @cache
 def _direction(name: Direction) -> tuple[Floats, Floats]:
     with opened(DATA) as stored:

@@ -2,7 +2,7 @@
 
 Where a code is rendered by itself, its skin, light, hair and frame are not the photo's, and no blending of two
 pictures makes one of them. So a network sees the photo with the light on its skin in the place of its face
-(`methods/styleid/light.py`), and the generator's map at 64 px of the new one, and says what to add to that map; what
+(`faces/light.py`), and the generator's map at 64 px of the new one, and says what to add to that map; what
 comes out of the generator's later blocks then is hair, light, neck and face of one picture. `training/residual.py`
 teaches it.
 """

@@ -13,6 +13,7 @@ import numpy as np
 
 from faceveil.errors import PhotoError, ProtectionError
 from faceveil.faces import Alignment, Face
+from faceveil.faces.put_in import put_in
 from faceveil.faces.replace import cover_face, replace_face
 from faceveil.models.npz import mapped
 from faceveil.photos import Photo, decode_photo, encode_photo, format_for, read_photo, write_bytes
@@ -58,7 +59,10 @@ def replace_in_photo(item: Replacement, settings: Settings, folder: Path, stagin
             raise ProtectionError("the photo changed while the run was under way.")
         clock.lap("read")
         faces = read_faces(folder, about)
-        result = _replaced(photo, faces, item.pictures, pictures_file(folder, item.round))
+        if settings.joins:
+            result = _joined(photo, faces, item.record)
+        else:
+            result = _replaced(photo, faces, item.pictures, pictures_file(folder, item.round))
         clock.lap("replace")
         data = encode_photo(result, format_for(job.target, result))
         clock.lap("encode")
@@ -104,6 +108,17 @@ def _replaced(
             image, where = replace_face(image, face, np.array(crops[picture]), place)
         regions.append(where)
     return with_changed(photo, image, regions)
+
+
+def _joined(photo: Photo, faces: Sequence[tuple[Face, Alignment]], record: Sequence[ReplacedFace]) -> Photo:
+    """First what is covered, for the faces beside it are drawn with it in view."""
+    image, regions = shown(photo), []
+    for (face, place), about in zip(faces, record, strict=True):
+        if about.joined is None:
+            image, where = cover_face(image, face, place)
+            regions.append(where)
+    image, drawn = put_in(image, [about.joined for about in record if about.joined])
+    return with_changed(photo, image, [*regions, *drawn]) if faces else photo
 
 
 def _refuse(findings: Sequence[Finding]) -> None:

@@ -60,7 +60,7 @@ def decide(surveyed: Surveyed, names: Sequence[str], settings: Settings, method:
         decision, crops = _grouped(surveyed, subjects, photos, settings, method)
     else:
         decision, crops = Decision(subjects, photos, photos), np.zeros((0, 1, 1, 3), np.uint8)
-    keep(decision, crops, surveyed.folder)
+    keep(decision, crops, surveyed.folder, joins=settings.joins)
     return decision
 
 
@@ -175,9 +175,14 @@ def shuffled_numbers(groups: Ints, rng: np.random.Generator) -> Ints:
     return numbered
 
 
-def keep(decision: Decision, crops: NDArray[np.uint8], folder: Path) -> None:
-    """Write the pictures, and then in one step the decision that names them."""
+def keep(decision: Decision, crops: NDArray[np.uint8], folder: Path, *, joins: bool) -> None:
+    """Write the pictures, their codes if they are to be joined with photos, and then in one step the decision that
+    names them."""
     write_array(pictures_file(folder, decision.round), crops)
+    if joins:
+        from faceveil.methods.joined import codes_of_pictures
+
+        write_array(_codes_file(folder, decision.round), codes_of_pictures(crops))
     content = {
         **{name: getattr(decision, name).tolist() for name in ARRAYS},
         **{name: getattr(decision, name) for name in ("reasons", "notes", "round", "refused", "again")},
@@ -189,6 +194,16 @@ def keep(decision: Decision, crops: NDArray[np.uint8], folder: Path) -> None:
 def pictures_file(folder: Path, round_: int) -> Path:
     """All pictures that the decision of this round names."""
     return folder / f"pictures-{round_}.npy"
+
+
+def read_codes(folder: Path, round_: int) -> NDArray[np.float16] | None:
+    """The codes of these pictures, if they are to be joined with photos."""
+    file = _codes_file(folder, round_)
+    return np.asarray(np.load(file), np.float16) if file.exists() else None
+
+
+def _codes_file(folder: Path, round_: int) -> Path:
+    return folder / f"codes-{round_}.npy"
 
 
 def _read(folder: Path) -> Decision:

@@ -65,7 +65,7 @@ def with_gallery(
     say of them."""
     method: Any = settings.method
     if settings.release == "photos" and isinstance(method, WatchedMethod):
-        method = method.for_photos()
+        method = method.for_photos(settings.paste)
     gallery = getattr(method, "gallery", None)
     if not isinstance(gallery, Path):
         yield method, ()

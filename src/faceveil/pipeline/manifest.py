@@ -7,7 +7,13 @@ from faceveil import __version__
 from faceveil.pipeline.journal import Outcome
 from faceveil.pipeline.plan import Plan
 from faceveil.pipeline.settings import Settings
-from faceveil.privacy.guarantee import NOT_COVERED, NOT_COVERED_BY_CROPS, NOT_COVERED_IN_A_SET
+from faceveil.privacy.guarantee import (
+    NOT_COVERED,
+    NOT_COVERED_BY_CROPS,
+    NOT_COVERED_IN_A_SET,
+    NOT_COVERED_JOINED,
+    joined,
+)  # fmt: skip
 from faceveil.privacy.record import ReleaseRecord, name_key
 from faceveil.show import Displayed, Table
 
@@ -68,7 +74,10 @@ class Summary(Displayed):
             return NO_FACES
         claim = self.settings.method.guarantee
         in_photos = self.result is not None and self.result.record.kind == "photos" and claim.k is not None
-        sentence = f"{claim.sentence} {FACE_REGION}" if in_photos else claim.sentence
+        if in_photos and self.settings.joins:
+            sentence = joined(claim).sentence
+        else:
+            sentence = f"{claim.sentence} {FACE_REGION}" if in_photos else claim.sentence
         covered = sum(outcome.covered for outcome in self.outcomes)
         if not covered:
             return sentence
@@ -80,9 +89,10 @@ class Summary(Displayed):
         """What nobody should expect of the result."""
         if self.result is None:
             return NOT_COVERED
-        return (
-            NOT_COVERED_BY_CROPS if self.result.record.kind == "crops" else NOT_COVERED + NOT_COVERED_IN_A_SET
-        )
+        if self.result.record.kind == "crops":
+            return NOT_COVERED_BY_CROPS
+        more = NOT_COVERED_JOINED if self.settings.joins else ()
+        return NOT_COVERED + NOT_COVERED_IN_A_SET + more
 
     @property
     def files(self) -> dict[str, str]:

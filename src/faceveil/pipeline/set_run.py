@@ -211,7 +211,7 @@ def _release_photos(
         for number in again.photos:  # before the decision: what is there was made by the one that counts
             remove_file(plan.jobs[number].target)
             done.pop(number, None)
-        keep(again.decision, again.crops, surveyed.folder)
+        keep(again.decision, again.crops, surveyed.folder, joins=settings.joins)
         decision = again.decision
     fallen = fallen_photos(decision, surveyed.photo_of, refused, _k(settings))
     without = refused | dict.fromkeys(fallen, FELL_BELOW)

@@ -17,10 +17,13 @@ from faceveil.photos import MAX_PIXELS, name_bytes
 from faceveil.photos.metadata import check_keep
 
 RELEASES = ("photos", "crops")
+PASTES = ("joined", "identical")
 LEFTOVERS = ("quarantine", "cover")
 SUBJECTS = ("auto", "folder", "each")  # or a CSV file
 SUBJECT_RECOGNIZER = "mobilefacenet.facesdk"  # the most accurate of the three on LFW
 SEGMENTER = "selfie.256"  # tells a group's face from what is behind it, where it is put into photos
+# What joins a group's face with a photo: generator, what names pixels, and the recogniser that the encoder reads.
+JOINING = ["mobilestylegan.ffhq-1024", "bisenet.celebamask", "selfie.multiclass", "mobilefacenet.facesdk"]
 SECOND = {
     "yunet": "blazeface",
     "haar": "blazeface",
@@ -40,6 +43,7 @@ class Settings:
     max_pixels: int = MAX_PIXELS
     seed: int | None = None
     release: str = "photos"  # or crops: one picture per face
+    paste: str = "joined"  # how a group's face is put into photos: drawn with each, or identical in all
     subjects: str = "auto"  # how faces become people; see pipeline/subjects.py
     leftover: str = (
         "quarantine"  # a face that no group takes: its photo is not released, or the face is covered
@@ -52,16 +56,19 @@ class Settings:
             )
         if self.release not in RELEASES:
             raise UsageError(f"no release {self.release!r}; there are {' and '.join(RELEASES)}.")
+        if self.paste not in PASTES:
+            raise UsageError(f"no paste {self.paste!r}; there are {' and '.join(PASTES)}.")
         if self.leftover not in LEFTOVERS:
             raise UsageError(f"no leftover {self.leftover!r}; there are {' and '.join(LEFTOVERS)}.")
         if self.subjects not in SUBJECTS and not Path(self.subjects).is_file():
             raise UsageError(
                 f"no subjects {self.subjects!r}; there are {', '.join(SUBJECTS)}, or the path of a CSV file."
             )
-        if not self.needs_all_faces and (self.release, self.leftover) != ("photos", "quarantine"):
+        of_groups = (self.release, self.paste, self.leftover)
+        if not self.needs_all_faces and of_groups != ("photos", "joined", "quarantine"):
             raise UsageError(
                 f"{self.method.id} works face by face and forms no groups of people; "
-                "leave --release and --leftover out, or give -k."
+                "leave --release, --paste and --leftover out, or give -k."
             )
         if not self.knows_the_set and self.subjects != "auto":
             raise UsageError(
@@ -74,6 +81,11 @@ class Settings:
     def needs_all_faces(self) -> bool:
         """Whether the method takes all faces at once."""
         return not isinstance(self.method, FaceMethod)
+
+    @property
+    def joins(self) -> bool:
+        """Whether groups' faces are drawn as part of each photo."""
+        return self.needs_all_faces and self.release == "photos" and self.paste == "joined"
 
     @property
     def face_method(self) -> FaceMethod:
@@ -100,7 +112,8 @@ class Settings:
         if self.knows_the_set and self.subjects == "auto":
             names.append(SUBJECT_RECOGNIZER)
         if self.needs_all_faces and self.release == "photos":
-            names += [SEGMENTER, CARDS["yunet"], CARDS["blazeface"]]  # the two look at every result
+            names += JOINING if self.joins else [SEGMENTER]
+            names += [CARDS["yunet"], CARDS["blazeface"]]  # the two look at every result
         return list(dict.fromkeys([*(name for name in names if name), *self.method.cards]))
 
     def describe(self) -> dict[str, object]:
@@ -109,6 +122,8 @@ class Settings:
         if self.knows_the_set:
             how = self.subjects if self.subjects in SUBJECTS else "file"
             of_a_set = {"release": self.release, "subjects": how, "leftover": self.leftover}
+        if self.needs_all_faces and self.release == "photos":
+            of_a_set["paste"] = self.paste
         return {
             "method": self.method.id,
             "parameters": self.method.parameters,

@@ -13,9 +13,10 @@ import numpy as np
 
 from faceveil.faces import Alignment
 from faceveil.faces.face_set import CROP_SIZE
+from faceveil.faces.put_in import Member
 from faceveil.models.npz import opened
 from faceveil.photos import write_bytes
-from faceveil.pipeline.decide import Decision, people_in_groups
+from faceveil.pipeline.decide import Decision, people_in_groups, read_codes
 from faceveil.pipeline.plan import Plan
 from faceveil.pipeline.regroup import fallen_photos
 from faceveil.pipeline.settings import Settings
@@ -88,11 +89,17 @@ def faces_by_photo(surveyed: Surveyed, decision: Decision) -> dict[int, tuple[Re
     """Of each photo the group and the place of its faces, in the order of replacing."""
     alignments = np.array(surveyed.array("alignments")) if len(surveyed) else np.zeros((0, 2, 3))
     groups = np.maximum(decision.groups, COVERED).tolist()
+    codes = read_codes(surveyed.folder, decision.round)
+
+    def face(row: int) -> ReplacedFace:
+        place = Alignment(alignments[row], CROP_SIZE)
+        if codes is None or groups[row] == COVERED:
+            return ReplacedFace(groups[row], place)
+        code = codes[decision.pictures[row]].astype(np.float32)
+        return ReplacedFace(groups[row], place, Member(place, code, surveyed.seen(row)))
+
     return {
-        number: tuple(
-            ReplacedFace(groups[row], Alignment(alignments[row], CROP_SIZE))
-            for row in range(about.first, about.first + about.count)
-        )
+        number: tuple(face(row) for row in range(about.first, about.first + about.count))
         for number, about in surveyed.photos.items()
     }
 

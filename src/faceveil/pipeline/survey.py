@@ -21,9 +21,11 @@ from faceveil.errors import PhotoError
 from faceveil.faces import Alignment, Face, FaceSet, align_ffhq
 from faceveil.faces.boxes import shown_by
 from faceveil.faces.detect import quarters_of
+from faceveil.faces.face import Image
 from faceveil.faces.face_set import CROP_SIZE
 from faceveil.faces.looks import find_in_photo
 from faceveil.faces.overlap import far_to_near, replaced_along
+from faceveil.faces.put_in import Seen, packed
 from faceveil.faces.replace import is_checkable, visible_inner
 from faceveil.models.npz import mapped, opened
 from faceveil.photos import Photo, read_photo, write_bytes
@@ -36,7 +38,8 @@ from faceveil.pipeline.work import without_path
 
 Array = NDArray[np.generic]
 DONE = "faces.json"  # written last: the survey is complete
-ARRAYS = ("crops", "alignments", "boxes", "points", "meshes", "presences", "embeddings")
+SEEN = ("shapes", "lights", "grains", "turns")  # what is still seen of a face that is joined with its photo
+ARRAYS = ("crops", "alignments", "boxes", "points", "meshes", "presences", "embeddings", *SEEN)
 BLOCK = 64  # faces copied at a time
 CHECK_SIZE = 64  # px of the crop in which it is measured how much of a face is seen
 HIDDEN = "a face lies so far under another or out of the frame that its replacement cannot be checked."
@@ -65,7 +68,7 @@ def survey_photo(item: tuple[int, Job], settings: Settings, folder: Path) -> tup
     try:
         photo = read_photo(job.source, max_pixels=settings.max_pixels, keep_metadata=settings.keep_metadata)
         faces, late = faces_of(photo, settings)
-        arrays = _arrays(photo, faces, with_embeddings=settings.subjects == "auto")
+        arrays = _arrays(photo, faces, with_embeddings=settings.subjects == "auto", joins=settings.joins)
     except PhotoError as error:
         return number, without_path(str(error), job.source)
     except MemoryError:
@@ -123,7 +126,7 @@ def _rounded(alignment: Alignment) -> Alignment:
     return Alignment(np.hstack([np.round(matrix[:, :2], 8), np.round(matrix[:, 2:], 4)]), alignment.size)
 
 
-def _arrays(photo: Photo, faces: list[Face], *, with_embeddings: bool) -> dict[str, Array]:
+def _arrays(photo: Photo, faces: list[Face], *, with_embeddings: bool, joins: bool) -> dict[str, Array]:
     cuts = [_rounded(align_ffhq(face, CROP_SIZE)) for face in faces]
     image = shown(photo)
     crops = [cut.crop(image) for cut in cuts]
@@ -142,6 +145,23 @@ def _arrays(photo: Photo, faces: list[Face], *, with_embeddings: bool) -> dict[s
         "meshes": np.array(list(map(_mesh_in_crop, faces, cuts)), np.float32).reshape(count, 468, 3),
         "presences": np.array([face.presence or 0.0 for face in faces]).reshape(count),
         "embeddings": np.array(embeddings, np.float32).reshape(count, 128 if embeddings else 0),
+        **(_seen(image, faces, cuts) if joins else {name: np.zeros((count, 0)) for name in SEEN}),
+    }
+
+
+def _seen(image: Image, faces: list[Face], cuts: list[Alignment]) -> dict[str, Array]:
+    """What is still seen of each face, where it is joined with its photo."""
+    from faceveil.methods.joined import seen_of
+
+    found = [
+        seen_of(image, face, cut, [other for other in cuts if other is not cut])
+        for face, cut in zip(faces, cuts, strict=True)
+    ]
+    return {
+        "shapes": np.array([np.packbits(seen.outline) for seen in found], np.uint8),
+        "lights": np.array([seen.light for seen in found], np.float32),
+        "grains": np.array([seen.grain for seen in found], np.float32),
+        "turns": np.array([seen.turn for seen in found], np.float32),
     }
 
 
@@ -191,6 +211,12 @@ class Surveyed:
     def array(self, name: str) -> Any:
         """One of ARRAYS, for all faces, as a memory map."""
         return _load(self.folder, name)
+
+    def seen(self, row: int) -> Seen:
+        """What is still seen of a face, in a run that joins."""
+        shape, light, grain, turn = (np.array(self.array(name)[row]) for name in SEEN)
+        yaw, pitch = turn.tolist()
+        return Seen(packed(np.unpackbits(shape) > 0), light, grain, (yaw, pitch))
 
     @property
     def photo_of(self) -> NDArray[np.int64]:

@@ -1,7 +1,8 @@
 """Judge a release: do the files that are there keep what its record claims? Asked by a run before it publishes its
 record, and by `verify`.
 
-Faces in photos are compared within their group; every group must have k people. How many people are behind a group's
+Faces in photos are compared within their group, unless they were joined with their photos: each of those was compared
+with what is drawn again (privacy/examine.py). Every group must have k people. How many people are behind a group's
 faces is counted again where files can tell (privacy/recount.py); else it is the run's own count, and a note says so.
 
 Tolerance, measured on 61 faces of 14 to 420 px in 43 JPEG files of quality 30 to 95, k = 3 and 12 (mean difference
@@ -47,7 +48,13 @@ def judge_photos(record: ReleaseRecord, subjects: str, names: Iterable[str], cut
             places[face.group].append((name, number))
     found.covered = len(places.pop(COVERED, []))
     for group in sorted(places):
-        _compare(group, [(name, cuts_of(name)[number]) for name, number in places[group]], found)
+        joined = {record.photos[name_key(name)][number].joined is not None for name, number in places[group]}
+        if len(joined) > 1:
+            found.add(
+                "record", f"group {group}", "some of its faces are recorded as joined, and some are not."
+            )
+        elif joined == {False}:
+            _compare(group, [(name, cuts_of(name)[number]) for name, number in places[group]], found)
     recorded = Counter(face.group for faces in record.photos.values() for face in faces)
     del recorded[COVERED]
     _judge_sizes(

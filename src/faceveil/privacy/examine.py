@@ -1,10 +1,11 @@
 """Examine one released file, as a run does before it publishes it and `verify` does later: by the same code.
 
 Of any file: what it carries besides pixels. Of a photo with recorded faces also: whether a detector sees a face that
-is not recorded, whether each recorded face can be seen well enough to compare, and the cuts that are compared.
+is not recorded, whether each recorded face can be seen well enough to compare, and the cuts that are compared. Faces
+that were joined with their photo are drawn again here (privacy/drawn_again.py).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,14 +13,20 @@ import numpy as np
 from faceveil.errors import PhotoError, UsageError
 from faceveil.faces import Face
 from faceveil.faces.detect import DETECTORS
+from faceveil.faces.face import Image
 from faceveil.faces.looks import find_in_photo
 from faceveil.faces.replace import is_checkable, is_replaced, visible_inner
 from faceveil.photos import Photo, scan_leaks
 from faceveil.photos.transparency import shown
+from faceveil.privacy.drawn_again import parts_left, redrawn, wholly
 from faceveil.privacy.record import COVERED, ReplacedFace
 from faceveil.privacy.same_face import SIDE, Cut, cut_out, difference
 
 TOLERANCE = 8.0
+DRAWN_AGAIN = (
+    6.5  # of a joined face: another one in the same light differs less than one in a light of its own
+)
+MOST_LEFT = 0.25  # of a joined face's features, beside what was replaced
 ALWAYS = ("yunet", "blazeface")  # look at every released photo, and so does the detector of the run
 
 
@@ -59,6 +66,7 @@ class Examined:
     findings: list[Finding]
     cuts: list[Cut]
     seen: list[Face]
+    largest: float = 0.0  # difference of a joined face from what is drawn again
 
 
 def carried(name: str, data: bytes, terms: Terms) -> list[Finding]:
@@ -95,6 +103,8 @@ def examine(name: str, photo: Photo, faces: Sequence[ReplacedFace], terms: Terms
             )
     cuts, image = [], shown(photo)
     for face, visible in zip(faces, visible_inner(places, photo.size_wh, SIDE), strict=True):
+        if face.joined:
+            visible = visible & wholly(face.joined, SIDE)
         cuts.append(cut_out(image, face.place, visible))
         if face.group == COVERED:
             findings += _not_black(name, cuts[-1])
@@ -103,7 +113,37 @@ def examine(name: str, photo: Photo, faces: Sequence[ReplacedFace], terms: Terms
                 "a replaced face lies so far under another or out of the frame that it cannot be compared."
             )
             findings.append(Finding("hidden-face", name, reason))
-    return Examined(findings, cuts, seen)
+    largest = 0.0
+    for face, value, left in _joined(image, faces, cuts):
+        findings += _not_its_own(name, face, value, left)
+        largest = max(largest, value)
+    return Examined(findings, cuts, seen, largest)
+
+
+def _joined(
+    image: Image, faces: Sequence[ReplacedFace], cuts: Sequence[Cut]
+) -> Iterator[tuple[ReplacedFace, float, float]]:
+    """Faces that were joined with this photo, how far each is from what is drawn again, and what of it was left."""
+    joined = [(face, cut) for face, cut in zip(faces, cuts, strict=True) if face.joined]
+    members = [face.joined for face, _ in joined if face.joined]
+    again = redrawn(image, members, [cut.visible for _, cut in joined])
+    for (face, cut), other, left in zip(joined, again, parts_left(image, members), strict=True):
+        yield face, difference(cut, other), left
+
+
+def _not_its_own(name: str, face: ReplacedFace, value: float, left: float) -> list[Finding]:
+    """A joined face must be what is drawn again, and all of it."""
+    findings = []
+    if value > DRAWN_AGAIN:
+        reason = (
+            f"a face differs by {value:.1f} from that of group {face.group} as it is drawn into this photo again; "
+            f"{DRAWN_AGAIN} is allowed."
+        )
+        findings.append(Finding("different-face", name, reason))
+    if left > MOST_LEFT:
+        reason = f"{100 * left:.0f} % of the features of a face in group {face.group} were not replaced."
+        findings.append(Finding("face-left", name, reason))
+    return findings
 
 
 def _not_black(name: str, cut: Cut) -> list[Finding]:

@@ -1,8 +1,10 @@
 """Verify: does a released folder match its run.json, and does what is in it keep the claim?
 
-Nothing else is read: no original, no network but the detectors'. Of every release: each file has the hash that
+Nothing else is read: no original. Of every release: each file has the hash that
 run.json names, and carries no metadata that was not kept. Of one with a k also what privacy/examine.py finds in each
-photo and privacy/claim.py in all together, by the code that the run itself asked before it published them.
+photo and privacy/claim.py in all together, by the code that the run itself asked before it published them. Faces that
+were joined with their photos are drawn again, by what run.json tells and the released photo: what comes out alike
+holds nothing else of whom it stands for.
 
 What this does not show: run.json is signed by nothing, so whoever can change files can change their hashes too; and
 that a group shares one face does not show that the face is nobody's. `faceveil certify` compares with the originals.
@@ -26,6 +28,8 @@ from faceveil.privacy.record import ReleaseRecord, ReplacedFace, name_key
 from faceveil.privacy.same_face import Cut
 from faceveil.show import Displayed, Table
 
+# What joined faces are drawn again with: the generator, the face parser, and the encoder's recogniser.
+DRAWING = ("mobilestylegan.ffhq-1024", "bisenet.celebamask", "mobilefacenet.facesdk")
 STATE = ".faceveil"  # while a run is under way
 
 
@@ -42,10 +46,12 @@ class Verdict(Displayed):
     groups: int
     faces: int
     smallest: int  # people in the smallest group
-    largest_difference: float | None  # within a group; None where no faces were compared
+    # Within a group, or from what is drawn again; None where no faces were compared.
+    largest_difference: float | None
     findings: tuple[Finding, ...]
     notes: tuple[str, ...] = ()
     covered: int = 0  # faces in no group, black
+    joined: bool = False  # faces were joined with their photos, and drawn again
     recounted: bool = False  # people were counted again; else `smallest` is the run's own count
 
     @property
@@ -65,17 +71,24 @@ class Verdict(Displayed):
         files = f"{self.files} files have the hashes that run.json names, and carry no metadata that was not kept."
         if self.k is None:
             return f"{files} It claims no k, so faces were not looked for."
-        how = (
-            "the crops of a group are the same bytes"
-            if self.largest_difference is None
-            else f"faces of a group differ by at most {self.largest_difference:.1f} of 255"
-        )
         counted = "counted again" if self.recounted else "as the run counted them"
         black = f"; {self.covered} faces in no group are black" if self.covered else ""
         return (
             f"{files} The claim holds: k={self.k}, {self.faces} faces in {self.groups} groups of at least "
-            f"{self.smallest} people, {counted}; {how}{black}. That a face is shared does not show that it is no "
-            "original's; faceveil certify compares with the originals."
+            f"{self.smallest} people, {counted}; {self._how}{black}. That a face is shared does not show that it is "
+            "no original's; faceveil certify compares with the originals."
+        )
+
+    @property
+    def _how(self) -> str:
+        """How it was found that faces of a group are the same."""
+        if self.largest_difference is None:
+            return "the crops of a group are the same bytes"
+        if not self.joined:
+            return f"faces of a group differ by at most {self.largest_difference:.1f} of 255"
+        return (
+            "each face, drawn again from its group's face, what run.json tells of the member and the photo beside "
+            f"it, differs by at most {self.largest_difference:.1f} of 255"
         )
 
     def table(self) -> Table:
@@ -134,6 +147,7 @@ class _Seen:
     sha256: str
     findings: list[Finding]
     cuts: list[Cut] | None = None
+    largest: float = 0.0  # difference of a joined face from what is drawn again
 
 
 def verify(path: Path | str, *, engine: Engine | None = None, max_pixels: int = MAX_PIXELS) -> Verdict:
@@ -165,12 +179,23 @@ def verify(path: Path | str, *, engine: Engine | None = None, max_pixels: int = 
         len(sizes),
         sum(size.faces for size in sizes),
         min((size.people for size in sizes), default=0) if judged.smallest is None else judged.smallest,
-        round(judged.largest, 2) if photos else None,
+        round(max([judged.largest, *(one.largest for one in seen)]), 2) if photos else None,
         (*findings, *judged.findings),
         tuple(notes),
         judged.covered,
+        record is not None and record.joined,
         judged.smallest is not None,
     )
+
+
+def needed(path: Path) -> tuple[str, ...]:
+    """The weights that checking a release takes."""
+    try:
+        record = _Manifest.read(located(path)[1]).record
+    except (OSError, UsageError):
+        record = None
+    joined = record is not None and record.joined
+    return ("yunet.2023mar", "blazeface.back", "facemesh.468", *(DRAWING if joined else ()))
 
 
 def strangers(path: Path, known: Collection[str]) -> list[str]:
@@ -226,7 +251,7 @@ def _look(folder: Path, terms: Terms, max_pixels: int, item: _Item) -> _Seen:
     except PhotoError as error:
         return _Seen(item.name, digest, [*findings, Finding("unreadable", item.name, str(error))])
     looked: Examined = examine(item.name, photo, item.faces, terms)
-    return _Seen(item.name, digest, findings + looked.findings, looked.cuts)
+    return _Seen(item.name, digest, findings + looked.findings, looked.cuts, looked.largest)
 
 
 def _judged(record: ReleaseRecord | None, subjects: str, seen: Iterable[_Seen]) -> Judgement:

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from faceveil.faces import Alignment, Face, align_ffhq, with_mesh
 from faceveil.faces.attributes import attributes, skin_angle
 from faceveil.faces.face import Floats, Image
+from faceveil.faces.light import SKINS, Light, light_of
 from faceveil.faces.mesh import SURE
 from faceveil.faces.regions import Mask
 from faceveil.methods.styleid.check import embeddings
-from faceveil.methods.styleid.light import SKINS, Light, light_of
 from faceveil.methods.styleid.looks import closely, looks, lower_face_shade
 from faceveil.methods.styleid.occluders import with_occluders
 from faceveil.methods.styleid.paste import Share, as_mask, face_share, glasses_kept

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from faceveil.faces import Face
 from faceveil.faces.attributes import Attributes, attributes
 from faceveil.faces.face import Image
+from faceveil.faces.light import unevenness
 from faceveil.faces.regions import OVAL
 from faceveil.methods.styleid.check import Verdict, embeddings, margins, same_gender
 from faceveil.methods.styleid.choice import TRIED, shortlists
 from faceveil.methods.styleid.control import control, step_to_people
-from faceveil.methods.styleid.light import unevenness
 from faceveil.methods.styleid.looks import (
     AGE,
     EYES,

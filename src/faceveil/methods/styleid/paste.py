@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faceveil.faces.face import Floats, Image
+from faceveil.faces.light import SKINS
 from faceveil.faces.regions import LEFT_BROW, LEFT_EYE, LIPS, NOSE, RIGHT_BROW, RIGHT_EYE, Mask
-from faceveil.methods.styleid.light import SKINS
 from faceveil.methods.styleid.occluders import INNER, outline
 from faceveil.models.parser import (
     BACKGROUND,

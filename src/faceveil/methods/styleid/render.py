@@ -1,4 +1,4 @@
-"""Render a new face as part of its photo: see `models/residual.py`."""
+"""Render a new face as part of its photo: see `faces/joined.py`."""
 
 from typing import Any
 
@@ -6,36 +6,20 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from faceveil.faces.detail import matched
 from faceveil.faces.face import Floats, Image
+from faceveil.faces.joined import SMALLEST, joined, network, resized
+from faceveil.faces.light import light_of, met, toned
 from faceveil.faces.paste import paste
 from faceveil.faces.regions import LEFT_EYE, OVAL, RIGHT_EYE
-from faceveil.methods.styleid.detail import matched
-from faceveil.methods.styleid.light import Light, around, light_of, met, toned
 from faceveil.methods.styleid.looks import face_in_crop
 from faceveil.methods.styleid.measure import Source
-from faceveil.methods.styleid.paste import Share
-from faceveil.models import residual
 from faceveil.models.generator import Generator
-from faceveil.models.mobilestylegan import SIZES
 from faceveil.models.mobilestylegan import Floats as Code
-from faceveil.models.runtime import Network, allowed_threads, once
+from faceveil.models.runtime import allowed_threads, once
 
 FITTED = [*OVAL, *RIGHT_EYE, *LEFT_EYE]  # of the mesh
 PREVIEW, SKETCH = 128, 64  # px of a small picture of a code, and of its render
-SMALLEST, LARGEST = 256, 1024  # px of a render in a photo
-COARSER = 0.8  # of a crop's side, up to which a render is enlarged
-
-
-def joined(wplus: Code, photo: Image, face: Share, light: Light, side: int) -> Image:
-    """A code's face rendered with what is around it in a photo's crop (residual.SEEN px), as a crop of `side` px.
-
-    `face` tells where the photo's own face is: of it nothing is seen but the `light` on it.
-    """
-    keep = (1 - face).astype(np.float32)
-    seen = around(photo, keep, light).transpose(2, 0, 1)[None] / np.float32(127.5) - 1
-    keep, seen = keep[None, None], np.ascontiguousarray(seen)
-    (pixels,) = _network(_size(side))([wplus[None], seen, keep])
-    return resized(pixels[0], side)
 
 
 def in_crop(source: Source, wplus: Code) -> Image:
@@ -77,27 +61,10 @@ def small(wplus: Code) -> Image:
     return resized(generator().render(wplus[None], SKETCH)[0], PREVIEW)
 
 
-def resized(image: Image, side: int) -> Image:
-    if image.shape[0] == side:
-        return image
-    way = cv2.INTER_CUBIC if image.shape[0] < side else cv2.INTER_AREA
-    return np.asarray(cv2.resize(image, (side, side), interpolation=way), np.uint8)
-
-
-def _size(side: int) -> int:
-    """The smallest render that is not much coarser."""
-    return next((size for size in SIZES if size >= max(SMALLEST, COARSER * side)), LARGEST)
-
-
 def prepare() -> None:
     """Compile what most faces need."""
-    _network(SMALLEST)
+    network(SMALLEST)
     generator().compiled(SKETCH)
-
-
-@once
-def _network(size: int) -> Network:
-    return Network(residual.build_graph(size, residual.read()), precision="bf16")
 
 
 @once

@@ -1,6 +1,6 @@
 """The light on a face: colours of its skin in so few cells that they tell tone and light, and nobody.
 
-It is all that the joining network is told of the face that is replaced (see `render.py`).
+It is all that the joining network is told of the face that is replaced (see `joined.py`).
 """
 
 import cv2
