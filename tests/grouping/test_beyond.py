@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from faceveil.errors import GroupingError, UsageError
 from faceveil.grouping import group
 from faceveil.grouping.dendrogram import dendrogram
-from faceveil.grouping.incremental import add, remove
+from faceveil.grouping.incremental import _Groups, add, remove
 from faceveil.grouping.page import page
+from faceveil.grouping.partition import Partition
 from faceveil.grouping.summary import summarize
 from faceveil.grouping.tables import anonymize_table, kind_of
 
@@ -146,3 +147,16 @@ def test_the_page_loads_nothing_and_reads_in_the_dark_and_on_paper(rng):
     assert "prefers-color-scheme: dark" in text and "@media print" in text
     assert "<best>" not in text and "2-diversity &amp; more" in text
     assert f"{partition.information_loss(X):.4f}" in text
+
+
+def test_the_price_of_a_move_is_what_the_squares_around_the_means_grow_by():
+    X = np.random.default_rng(5).normal(size=(9, 3))
+    before = Partition(np.repeat([0, 1], [5, 4]), 2)
+    groups = _Groups(X, before, before.subjects)
+    moved = np.where(np.arange(9) == 2, 1, before.labels)
+
+    def squares(labels):
+        return sum(((X[labels == g] - X[labels == g].mean(axis=0)) ** 2).sum() for g in (0, 1))
+
+    price = groups._price(int(before.subjects[2]), 0, 1)
+    assert price == pytest.approx(squares(moved) - squares(before.labels))

@@ -431,10 +431,10 @@ def test_a_method_that_breaks_its_claim_releases_nothing(groups, pictures, words
         check_release(release, np.arange(3), PixelMean(k=2).guarantee)
 
 
-def test_faces_are_joined_with_their_photos_by_default_and_the_claim_says_so(crowd, tmp_path):
+def test_faces_are_joined_with_their_photos_on_request_and_the_claim_says_so(crowd, tmp_path):
     """Where nothing were joined, members of a group would show the same pixels, and verify would say so."""
     out = tmp_path / "out"
-    summary = anonymize(crowd, out, settings=Settings(method=PixelMean(k=3), seed=7))
+    summary = anonymize(crowd, out, settings=JOINED)
     assert "of faces joined with their photos" in summary.guarantee and summary.exit_code == 0
     assert "the light on its skin" in summary.not_covered
     verdict = verify(out)

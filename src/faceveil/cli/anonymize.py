@@ -49,10 +49,11 @@ def anonymize(
     paste: Annotated[
         str,
         typer.Option(
-            help="A group's face in photos: 'joined' with each, in its light, or 'identical' in all.",
+            help="A group's face in photos: 'identical' in all, or 'joined' with each, in its light: "
+            "natural, and a weaker claim.",
             rich_help_panel=K_METHODS,
         ),
-    ] = "joined",
+    ] = "identical",
     subjects: Annotated[
         str,
         typer.Option(

@@ -17,7 +17,7 @@ from faceveil.photos import MAX_PIXELS, name_bytes
 from faceveil.photos.metadata import check_keep
 
 RELEASES = ("photos", "crops")
-PASTES = ("joined", "identical")
+PASTES = ("identical", "joined")
 LEFTOVERS = ("quarantine", "cover")
 SUBJECTS = ("auto", "folder", "each")  # or a CSV file
 SUBJECT_RECOGNIZER = "mobilefacenet.facesdk"  # the most accurate of the three on LFW
@@ -43,7 +43,7 @@ class Settings:
     max_pixels: int = MAX_PIXELS
     seed: int | None = None
     release: str = "photos"  # or crops: one picture per face
-    paste: str = "joined"  # how a group's face is put into photos: drawn with each, or identical in all
+    paste: str = "identical"  # how a group's face is put into photos: identical in all, or drawn with each
     subjects: str = "auto"  # how faces become people; see pipeline/subjects.py
     leftover: str = (
         "quarantine"  # a face that no group takes: its photo is not released, or the face is covered
@@ -65,7 +65,7 @@ class Settings:
                 f"no subjects {self.subjects!r}; there are {', '.join(SUBJECTS)}, or the path of a CSV file."
             )
         of_groups = (self.release, self.paste, self.leftover)
-        if not self.needs_all_faces and of_groups != ("photos", "joined", "quarantine"):
+        if not self.needs_all_faces and of_groups != ("photos", "identical", "quarantine"):
             raise UsageError(
                 f"{self.method.id} works face by face and forms no groups of people; "
                 "leave --release, --paste and --leftover out, or give -k."
