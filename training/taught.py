@@ -76,6 +76,7 @@ TAUGHT: Mapping[str, Callable[[Photos], set[Path]]] = {
     "yunet.2023mar-gate": of_gate,
     "yunet.2023mar-ranges": of_utkface,
     "directions": nobody,
+    "hairy": nobody,
     "swapper": nobody,
     "layers": nobody,
     "channels": nobody,

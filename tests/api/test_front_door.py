@@ -72,8 +72,9 @@ def test_a_face_that_cannot_be_protected_raises(photo, monkeypatch):
         faceveil.anonymize_image(photo, "blackout", shape="box")
 
 
-def test_nothing_is_left_behind_where_a_set_fails(photo, tmp_path, monkeypatch):
+def test_nothing_is_left_behind_where_a_set_fails(photo, tmp_path, tmp_path_factory, monkeypatch):
     """Neither the photo, nor its faces, nor the memory of a run that nobody can go on with."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))  # others leave runs in theirs
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     with pytest.raises(ProtectionError, match="k=3"):
         faceveil.anonymize_image(photo, k=3)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from faceveil.methods.styleid.choice import SKETCHED
+from faceveil.methods.styleid.choice import SKETCHED, TRIED
 from faceveil.methods.styleid.targets import Pool, pool
 from faceveil.models.mobilestylegan import Floats
 from faceveil.models.recognizers import recognizer
@@ -34,8 +34,10 @@ def dealt(
     crowd, taken = np.zeros(len(pool())), np.zeros(len(pool()), bool)
     hands: list[list[int]] = [[] for _ in suitable]
     persons = {person: Hands(recognizers) for person in people}
-    for _ in range(SKETCHED):
+    for turn in range(SKETCHED):
         for face in rng.permutation(len(suitable)):
+            if turn >= most(people, people[face]):
+                continue
             left = rng.permutation(np.setdiff1d(suitable[face], hands[face]))
             left = left[~taken[left]] if not taken[left].all() else left
             left = persons[people[face]].most_unlike(left, hands[face])
@@ -46,6 +48,12 @@ def dealt(
                 persons[people[face]].add(target)
                 crowd += nearness(pool(), target, recognizers)
     return [tuple(hand) for hand in hands]
+
+
+def most(people: Sequence[int], person: int) -> int:
+    """How many targets a face is dealt: fewer where its person has other photos, since of many the same kind would
+    promise most for each, and they would become alike."""
+    return SKETCHED if list(people).count(person) == 1 else TRIED
 
 
 class Hands:
