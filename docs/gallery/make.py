@@ -1,9 +1,9 @@
 """Contact sheets of every method on generated people: python docs/gallery/make.py [method … | wall]
 
 Above the originals, who do not exist; below what the method makes of them. Set methods work in groups of four: the
-second row is each group's face, the third what a release of photos shows with `--paste joined`, the group's face joined
-with each member's photo, and the last one what it shows by default. `wall` is the README's picture: a whole photo before and
-after a run.
+second row is each group's face, the third what a release of photos shows with `--paste joined`, the group's face
+joined with each member's photo, and the last one what it shows by default. `wall` is the README's picture: a whole
+photo before and after a run.
 """
 
 import sys
